@@ -97,7 +97,10 @@ def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path
         ({"draw": "no function"}, "groups.plain.draw: no function 'no function'; valid: module:function"),
         ({"cases": 100_001}, "groups.plain: cases: 100001; valid: input should be less than or equal to 100000"),
         ({"scenario": None, "config": {"robot": 3}}, "groups.plain.config.robot: no file 3; valid: a path"),
-        ({"scenario": None, "config": {"robot": "config/robots/panda.yaml", "plant": 3}}, "config.plant: 3; valid: keys"),
+        (
+            {"scenario": None, "config": {"robot": "config/robots/panda.yaml", "plant": 3}},
+            "config.plant: 3; valid: keys",
+        ),
         ({"scenario": None}, "groups.plain.rows.fixed: "),
         ({"figures": {"error": "unknown"}}, "groups.plain: figures.error"),
     ],

@@ -22,7 +22,21 @@ NUMBERS = (
 )
 WORDS = (
     *("", " ", "0", "1e999", "nan", "inf", "-1", "true", "null", "~", "é☃", "\x1b[31m", "a\nb", "\0", "x" * 300),
-    *("/", "..", "../..", "/dev/zero", "/etc/passwd", "world", "base", "ee", "__class__", "int", "a" * 65, "1_0", "0x10"),
+    *(
+        "/",
+        "..",
+        "../..",
+        "/dev/zero",
+        "/etc/passwd",
+        "world",
+        "base",
+        "ee",
+        "__class__",
+        "int",
+        "a" * 65,
+        "1_0",
+        "0x10",
+    ),
     *("{}", "[]", "%s", "{0}", "$(find x)", "${1/0}", "import", "joint", "link", "R", "P", "R_SEA"),
 )
 FRESH = 0.15
@@ -204,7 +218,9 @@ def of_tables(seeds: Sequence[bytes]) -> Mutator:
             row = random.choice(rows)
             place, what = random.randrange(len(row)), random.randrange(7)
             if what <= 2:
-                row[place] = random.choice([number_text(random), random.choice(WORDS), random.choice(random.choice(rows))])
+                row[place] = random.choice(
+                    [number_text(random), random.choice(WORDS), random.choice(random.choice(rows))]
+                )
             elif what == 3 and len(rows) > 1:
                 rows.remove(row)
             elif what == 4:

@@ -41,7 +41,6 @@ with atheris.instrument_imports(include=["thunder_dynamics", "thunder_controller
     from thunder_controllers.experiments.experiment import Settings
     from thunder_controllers.identification import records
     from thunder_controllers.references import columns, table_file, users
-    from thunder_controllers.references.trajectories import Follower
     from thunder_controllers.simulation import scenario
     from thunder_dynamics import readers
     from thunder_dynamics.errors import ThunderError
@@ -102,7 +101,12 @@ def check_error(error: ThunderError) -> None:
 
 def check_finite(model: Any) -> None:
     """Raise `Broken` unless all numbers of a model are finite."""
-    groups = [model.pi, model.parameters("par_gravity"), model.parameters("par_world2L0"), model.parameters("par_Ln2EE")]
+    groups = [
+        model.pi,
+        model.parameters("par_gravity"),
+        model.parameters("par_world2L0"),
+        model.parameters("par_Ln2EE"),
+    ]
     groups += [model.effort_offsets, *(link.joint.placement.rotation for link in model.links)]
     groups += [link.joint.placement.translation for link in model.links]
     if not all(np.isfinite(np.asarray(group, dtype=float)).all() for group in groups):
@@ -136,7 +140,9 @@ def signature(error: BaseException) -> str:
     parts: list[str] = []
     found: BaseException | None = error
     while found is not None:
-        frames = [f for f in traceback.extract_tb(found.__traceback__) if "thunder_" in f.filename or "fuzz" in f.filename]
+        frames = [
+            f for f in traceback.extract_tb(found.__traceback__) if "thunder_" in f.filename or "fuzz" in f.filename
+        ]
         place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
         parts.append(f"{type(found).__name__} {str(found)[:80] if isinstance(found, Broken) else ''} {place}")
         found = found.__cause__
@@ -259,7 +265,9 @@ def read_study() -> Target:
 
 def read_gains() -> Target:
     """Gains in a ROS parameter file."""
-    more = [b'{"/**/adaptive_controller": {"ros__parameters": {"gains": {"K_d": [1, 2.5], "gamma": 3}, "gains.Lambda": 2}}}']
+    more = [
+        b'{"/**/adaptive_controller": {"ros__parameters": {"gains": {"K_d": [1, 2.5], "gamma": 3}, "gains.Lambda": 2}}}'
+    ]
     files = [ROOT / "config/ros/panda.yaml"]
     return of_trees(files, lambda: gain_file.read_gains(Path("gains.yaml")), gain_file, more=more)
 
@@ -274,7 +282,9 @@ def read_parameters() -> Target:
     begin = arm.__getstate__()
     links = ", ".join(f'"{name}"' for name in model.link_names)
     estimates = f'{{"robot": "planar3r", "law": "slotine_li", "links": [{links}], "pi_hat": {[1.0] * 30}}}'.encode()
-    conf = json.dumps({"robot": "planar3r", "par_DYN": arm._get("par_DYN").tolist(), "par_gravity": arm._get("par_gravity").tolist()})
+    conf = json.dumps(
+        {"robot": "planar3r", "par_DYN": arm._get("par_DYN").tolist(), "par_gravity": arm._get("par_gravity").tolist()}
+    )
     reg = {name: {"inertial": dict.fromkeys(runtime_robot.REG_KEYS, 1.0)} for name in model.link_names}
 
     def read() -> None:
@@ -307,9 +317,57 @@ def yaml_text() -> Target:
     seeds = [b"\n".join(file.read_bytes().split(b"\n")[:12]) for file in files]
     seeds += [b"a: &x [1, 2]\nb: *x\n", b"- a\n- {b: 1e-3, c: .inf}\n", b"a: |\n  text\nb: >-\n  more\n? k\n: v\n"]
     tokens = (
-        *(": ", "- ", "[", "]", "{", "}", ", ", "&a ", "*a", "!!python/object:os.system ", "!!int ", "!!binary ", "<<: ", "? "),
-        *("|", ">", "---\n", "...\n", "%YAML 1.1\n", "#", "'", '"', "\\u0000", "\t", "\n", "  ", "@", "`", "~", "null", "1:30"),
-        *('"\\ud800"', '"\\x1b[2J"', "0x1F", "0o17", "1e400", ".nan", "\ufeff", "\x85", "&a [*a]", "[" * 30, "=", "!!set ", "!!timestamp ", "2001-01-01"),
+        *(
+            ": ",
+            "- ",
+            "[",
+            "]",
+            "{",
+            "}",
+            ", ",
+            "&a ",
+            "*a",
+            "!!python/object:os.system ",
+            "!!int ",
+            "!!binary ",
+            "<<: ",
+            "? ",
+        ),
+        *(
+            "|",
+            ">",
+            "---\n",
+            "...\n",
+            "%YAML 1.1\n",
+            "#",
+            "'",
+            '"',
+            "\\u0000",
+            "\t",
+            "\n",
+            "  ",
+            "@",
+            "`",
+            "~",
+            "null",
+            "1:30",
+        ),
+        *(
+            '"\\ud800"',
+            '"\\x1b[2J"',
+            "0x1F",
+            "0o17",
+            "1e400",
+            ".nan",
+            "\ufeff",
+            "\x85",
+            "&a [*a]",
+            "[" * 30,
+            "=",
+            "!!set ",
+            "!!timestamp ",
+            "2001-01-01",
+        ),
     )
 
     def read(data: bytes) -> None:
@@ -324,8 +382,32 @@ def yaml_text() -> Target:
 
 
 NAMES = (
-    *("name", "type", "link", "joint", "xyz", "rpy", "value", "ixx", "lower", "upper", "velocity", "effort", "multiplier"),
-    *("offset", "damping", "friction", "inertia", "gear_ratio", "effort_rate", "acceleration", "revolute", "continuous"),
+    *(
+        "name",
+        "type",
+        "link",
+        "joint",
+        "xyz",
+        "rpy",
+        "value",
+        "ixx",
+        "lower",
+        "upper",
+        "velocity",
+        "effort",
+        "multiplier",
+    ),
+    *(
+        "offset",
+        "damping",
+        "friction",
+        "inertia",
+        "gear_ratio",
+        "effort_rate",
+        "acceleration",
+        "revolute",
+        "continuous",
+    ),
     *("prismatic", "planar", "floating", "fixed", "swing", "slide", "spin", "world", "base", "wrist", "tool"),
 )
 TAGS = (
@@ -350,7 +432,9 @@ def read_urdf() -> Target:
         b'iyy="1" iyz="0" izz="1"/></inertial></link><joint name="swing" type="%s"><parent link="base"/><child link="a"/>'
         b'<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="3" velocity="2"/>%s</joint>%s</robot>'
     )
-    rotor = b'<thunder><rotor joint="swing" inertia="0.1" gear_ratio="3"/><limit joint="swing" acceleration="3"/></thunder>'
+    rotor = (
+        b'<thunder><rotor joint="swing" inertia="0.1" gear_ratio="3"/><limit joint="swing" acceleration="3"/></thunder>'
+    )
     second = (
         b'<link name="tool"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
         b'</link><joint name="spin" type="continuous"><parent link="a"/><child link="tool"/><mimic joint="swing" offset="1" '
@@ -376,7 +460,7 @@ def read_xacro() -> Target:
     space = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
     body = (
         '<xacro:arg name="side" default="left"/><xacro:property name="m" value="${2*pi}"/><xacro:property name="d" '
-        "value=\"${dict(a=1,b=[1,2])}\"/><xacro:macro name=\"arm\" params=\"name mass:=1 *origin **more\"><link name=\"${name}\">"
+        'value="${dict(a=1,b=[1,2])}"/><xacro:macro name="arm" params="name mass:=1 *origin **more"><link name="${name}">'
         '<inertial><mass value="${mass*m}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
         '<joint name="${name}_j" type="revolute"><xacro:insert_block name="origin"/><parent link="base"/><child '
         'link="${name}"/></joint></xacro:macro><link name="base"/><xacro:arm name="$(arg side)_arm"><origin xyz="0 0 ${m}"/>'
@@ -384,15 +468,47 @@ def read_xacro() -> Target:
     )
     seeds = [f'<robot name="r" {space}>{body}</robot>'.encode()]
     seeds += [f'<robot name="r" {space}><xacro:property name="p" value="1"/><link name="${{p}}"/></robot>'.encode()]
-    seeds += [f'<robot name="r" {space}><xacro:include filename="$(find arm)/x.xacro"/><link name="base"/></robot>'.encode()]
+    seeds += [
+        f'<robot name="r" {space}><xacro:include filename="$(find arm)/x.xacro"/><link name="base"/></robot>'.encode()
+    ]
     uri = "{http://www.ros.org/wiki/xacro}"
     words = "property macro arg include insert_block if unless call element attribute arm"
     tags = (*(uri + word for word in words.split()), *TAGS)
     names = (
         *("name", "value", "params", "default", "filename", "scope", "remove_first_joint", "ns", "lazy_eval", "macro"),
-        *("${m}", "${name}", "$(arg side)", "${1/0}", "${d['a']}", "${[x for x in range(3)]}", "${xacro.arg('side')}", "**x"),
-        *("$(find arm)", "${len(d)}", "${m", "$$", "$(cwd)", "$(dirname)", "$(env HOME)", "$(eval 1)", "${().__class__}", "a:=^"),
-        *("${radians(m)}", "${list(d)}", "${'%s' % m}", "${lambda: 1}", "${m if m else 1}", "*b", "a:=1 b:='x y'", "true", "1"),
+        *(
+            "${m}",
+            "${name}",
+            "$(arg side)",
+            "${1/0}",
+            "${d['a']}",
+            "${[x for x in range(3)]}",
+            "${xacro.arg('side')}",
+            "**x",
+        ),
+        *(
+            "$(find arm)",
+            "${len(d)}",
+            "${m",
+            "$$",
+            "$(cwd)",
+            "$(dirname)",
+            "$(env HOME)",
+            "$(eval 1)",
+            "${().__class__}",
+            "a:=^",
+        ),
+        *(
+            "${radians(m)}",
+            "${list(d)}",
+            "${'%s' % m}",
+            "${lambda: 1}",
+            "${m if m else 1}",
+            "*b",
+            "a:=1 b:='x y'",
+            "true",
+            "1",
+        ),
     )
     path = ROOT / "test/fuzz/robot.xacro"
     request = {
@@ -445,10 +561,14 @@ class _NoLimits:
 
 def read_csv() -> Target:
     """Records of motions and references from CSV."""
-    record = b"t,a.position,b.position,a.effort,b.effort\n" + b"".join(b"%g,0.1,%g,1,-2\n" % (k * 1e-3, k * 0.01) for k in range(6))
+    record = b"t,a.position,b.position,a.effort,b.effort\n" + b"".join(
+        b"%g,0.1,%g,1,-2\n" % (k * 1e-3, k * 0.01) for k in range(6)
+    )
     joints = b"t,q1,q2\n" + b"".join(b"%g,0.1,%g\n" % (k * 0.1, k * 0.01) for k in range(6))
     rates = b"t,q1,q2,qd1,qd2,qdd1,qdd2\n" + b"".join(b"%g,0.1,%g,0,0.1,0,0\n" % (k * 0.1, k * 0.01) for k in range(4))
-    poses = b"t,x,y,z,yaw,pitch,roll\n" + b"".join(b"%g,0.1,%g,0,0.1,0,%g\n" % (k * 0.1, k * 0.01, k * 0.1) for k in range(4))
+    poses = b"t,x,y,z,yaw,pitch,roll\n" + b"".join(
+        b"%g,0.1,%g,0,0.1,0,%g\n" % (k * 0.1, k * 0.01, k * 0.1) for k in range(4)
+    )
     turns = b"t,x,y,z,qx,qy,qz,qw\n" + b"".join(b"%g,0.1,%g,0,0,0,0,1\n" % (k * 0.1, k * 0.01) for k in range(4))
     seeds = [record, joints, rates, poses, turns]
     content = b""
@@ -472,10 +592,17 @@ def read_csv() -> Target:
         except ThunderError as error:
             where = str(path) if error.where == "reference" else error.where
             raise type(error)(error.what, where=where, valid=error.valid) from error
-        if not np.isfinite(reference.sample(times)).all():
+        if not np.isfinite(_sampled(reference, times)).all():
             raise Broken("a reference with numbers that are not finite")
 
     return Target(seeds, mutations.of_tables(seeds), read)
+
+
+def _sampled(reference: Any, times: Any) -> Any:
+    try:
+        return reference.sample(times)
+    except ThunderError as error:
+        raise type(error)(error.what, where="table.csv", valid=error.valid) from error
 
 
 def read_npz() -> Target:
@@ -511,8 +638,19 @@ def read_npz() -> Target:
                     part = bytes(atheris.Mutate(part, len(part) + 20))
                 if random.random() < 0.3:
                     swap = random.choice(
-                        [(b"<f8", b"<f4"), (b"<f8", b"<i8"), (b"<f8", b"|O8"), (b"(5,", b"(1,"), (b"(5, 2)", b"(5, 3)"), (b"<f8", b"<c16"),
-                         (b"(5, 2)", b"(10,) "), (b"<U1", b"<U9"), (b"False", b"True "), (b"(5,", b"(0,"), (b"<f8", b"<M8")]
+                        [
+                            (b"<f8", b"<f4"),
+                            (b"<f8", b"<i8"),
+                            (b"<f8", b"|O8"),
+                            (b"(5,", b"(1,"),
+                            (b"(5, 2)", b"(5, 3)"),
+                            (b"<f8", b"<c16"),
+                            (b"(5, 2)", b"(10,) "),
+                            (b"<U1", b"<U9"),
+                            (b"False", b"True "),
+                            (b"(5,", b"(0,"),
+                            (b"<f8", b"<M8"),
+                        ]
                     )
                     part = part.replace(*swap)
                 archive.writestr(name, part)
@@ -626,7 +764,13 @@ def main() -> None:
         if left % 20_000 == 0 or left == 0:
             campaign.write()
 
-    options = [f"-runs={inputs}", f"-max_len={LARGEST.get(name, 6000)}", f"-seed={seed}", "-timeout=30", "-print_final_stats=1"]
+    options = [
+        f"-runs={inputs}",
+        f"-max_len={LARGEST.get(name, 6000)}",
+        f"-seed={seed}",
+        "-timeout=30",
+        "-print_final_stats=1",
+    ]
     options += [f"-artifact_prefix={folder}/{name}-", "-rss_limit_mb=3000"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], once, custom_mutator=campaign.target.mutate)
     atheris.Fuzz()

@@ -22,7 +22,7 @@ from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option, shortened
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.source import exists, read_text
@@ -301,6 +301,8 @@ class _Paths:
 
     def _file(self, given: str, key: KeyPath) -> str:
         """What is given if it is a file, seen from the scenario's folder, else the file of the robot of that name."""
+        if "\0" in given:
+            raise ScenarioError(f"no file {shortened(given)}", where=self.document.where(key), valid="a path")
         try:
             found = locate(given, folder=self.folder)
         except NameNotFoundError as error:

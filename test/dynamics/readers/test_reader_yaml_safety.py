@@ -35,7 +35,9 @@ def test_the_standard_tags_of_plain_values_are_fine(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ['a: "\\ud800"', '"\\udfff": 1'])
 def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
-    with pytest.raises(RobotFileError, match=r"arm.yaml:1.*: half of a surrogate pair; valid: text of whole characters"):
+    with pytest.raises(
+        RobotFileError, match=r"arm.yaml:1.*: half of a surrogate pair; valid: text of whole characters"
+    ):
         parse_yaml(text, "arm.yaml")
 
 
