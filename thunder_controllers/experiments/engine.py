@@ -73,7 +73,7 @@ def run_cases(cases: Sequence[Case], jobs: int, scheduler: str | None = None) ->
         load_robot(case.config)  # compiled here, so that no two processes compile the same
     if scheduler is not None:
         with dask_executor(scheduler) as executor:
-            futures = {executor.submit(run_case, case, pure=False): index for index, case in enumerate(cases)}
+            futures = {executor.submit(run_case, case): index for index, case in enumerate(cases)}
             for future in as_completed(futures):
                 yield futures[future], _outcome(future)
         return
@@ -99,7 +99,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
         raise ScenarioError(
             what, where=address, valid="the address that `dask scheduler` shows, tls:// on a network"
         ) from error
-    with client, client.get_executor() as executor:
+    with client, client.get_executor(pure=False) as executor:  # equal cases are run each, as processes do
         yield executor
 
 
