@@ -243,7 +243,10 @@ def read_study() -> Target:
     known = study._function
 
     def function(name: str, where: str) -> Any:
-        return known(name, where) if "draw" in where and name.startswith("thunder_studies.") else sum
+        is_draw = where.endswith(".draw")
+        return (
+            known(name, where) if is_draw and name.startswith("thunder_studies.") else study.seeds if is_draw else sum
+        )
 
     study._function = function
     study.load_scenario = cache(study.load_scenario)
