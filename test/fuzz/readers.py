@@ -126,7 +126,7 @@ class Watch:
             return
         if event == "subprocess.Popen" and "xacro_child.py" in str(arguments[1]):
             return  # the process that expands a xacro
-        if event == "subprocess.Popen" and "'--version'" in str(arguments[1]):
+        if event == "subprocess.Popen" and {"--version", "--help=target"} & set(arguments[1]):
             return  # of the compiler, which the hash of a library names
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING
         if writes or (event not in CALM and event.startswith(SERIOUS)):
