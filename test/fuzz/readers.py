@@ -126,8 +126,6 @@ class Watch:
             return
         if event == "subprocess.Popen" and "xacro_child.py" in str(arguments[1]):
             return  # the process that expands a xacro
-        if event == "subprocess.Popen" and {"--version", "--help=target"} & set(arguments[1]):
-            return  # of the compiler, which the hash of a library names
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING
         if writes or (event not in CALM and event.startswith(SERIOUS)):
             self.seen.append(f"{event} {str(arguments[:2])[:200]}")
@@ -241,14 +239,10 @@ def read_scenario() -> Target:
 
 
 def read_study() -> Target:
-    """`load_study`, and all groups built; what it names as functions is not run unless it is a study's own."""
-    known = study._function
+    """`load_study`, and all groups built; what it names as functions is code, and is not run."""
 
     def function(name: str, where: str) -> Any:
-        is_draw = where.endswith(".draw")
-        return (
-            known(name, where) if is_draw and name.startswith("thunder_studies.") else study.seeds if is_draw else sum
-        )
+        return study.seeds if where.endswith(".draw") else sum
 
     study._function = function
     study.load_scenario = cache(study.load_scenario)
