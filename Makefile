@@ -10,6 +10,8 @@
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults,
 #                 SOAK_STOPS stops, SOAK_REFERENCES random references and SOAK_STREAMS streams that are possible, five robots
 #                 and all laws in closed loop; results/soak
+#   make fuzz     coverage-guided fuzzing of readers and host, FUZZ_INPUTS for each target; results/fuzz; Debian's clang
+#                 and libclang-rt-dev
 #   make docs     the documentation site, build/docs/index.html; runs the notebooks, needs Debian's doxygen
 #   make lint     ruff and mypy alone
 #   make stubs    thunder_controllers/host/_host.pyi, from the compiled host
@@ -31,6 +33,8 @@ SOAK_REFERENCES ?= 200
 SOAK_STREAMS ?= 200
 SOAK_STOPS ?= 500
 BENCH_ARGS ?=
+FUZZ_INPUTS ?= 20000
+FUZZ_TARGETS ?=
 STUBS ?= .
 ROS_DEMO_ARGS ?= mode:=lockstep
 
@@ -40,6 +44,7 @@ TEST_STAMP := $(VENV)/.installed-test
 ROS_STAMP := $(VENV)/.installed-ros
 DOCS_STAMP := $(VENV)/.installed-docs
 ARMS_STAMP := $(VENV)/.installed-arms
+FUZZ_STAMP := $(VENV)/.installed-fuzz
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
 HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h thunder_dynamics/runtime/*.cpp) \
 	$(shell find thunder_controllers/host -name '*.?pp' 2>/dev/null)
@@ -48,12 +53,12 @@ HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h thunder_dynamics
 # A stamp counts only while the environment works and belongs to this folder: an interpreter that has gone, or a tree
 # that was moved, means another installation.
 ifneq ($(shell $(RUN) -c 'import pip' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
-$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP))
+$(shell rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP) $(FUZZ_STAMP))
 endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo ros-demo check test docs stubs bench soak lint lint-files clean clean-venv
+.PHONY: help setup demo ros-demo check test docs stubs bench soak fuzz lint lint-files clean clean-venv
 
 help:
 	@sed -n '/^# Two/,/^$$/s/^#\{0,1\} \{0,1\}//p' Makefile | sed 's|$$(VENV)|$(VENV)|g'
@@ -64,7 +69,7 @@ $(STAMP): pyproject.toml setup.py $(HOST_SOURCES)
 	@missing=$$(.ci/missing-packages "$(PYTHON)") || exit 1; if [ -n "$$missing" ]; then \
 	    echo "missing: $$(echo "$$missing" | sed 's/ \(.*\)/ (\1)/' | paste -sd, - | sed 's/,/, /g'); on Debian or Ubuntu:" \
 	        "sudo apt-get install $$(echo "$$missing" | cut -d' ' -f1 | paste -sd' ' -)" >&2; exit 1; fi
-	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP)
+	@rm -f $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP) $(FUZZ_STAMP)
 	@$(RUN) -c 'import pip' >/dev/null 2>&1 || { echo "Creating $(VENV)"; "$(PYTHON)" -m venv --clear $(VENV); }
 	@$(RUN) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo "$(VENV) holds $$($(RUN) --version), 3.10 or later is needed: make clean-venv" >&2; exit 1; }
@@ -150,9 +155,17 @@ soak: $(STAMP)
 	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES) --references $(SOAK_REFERENCES) \
 	  --streams $(SOAK_STREAMS) --stops $(SOAK_STOPS)
 
+$(FUZZ_STAMP): $(TEST_STAMP)
+	@echo "Installing what fuzzing needs into $(VENV)"
+	@$(PIP) 'thunder-controllers[fuzz]'
+	@touch $(FUZZ_STAMP)
+
+fuzz: $(FUZZ_STAMP)
+	$(RUN) test/fuzz/run.py --inputs $(FUZZ_INPUTS) $(FUZZ_TARGETS)
+
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f thunder_controllers/host/_host*.so thunder_dynamics/runtime/_calls*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP)
+	rm -f thunder_controllers/host/_host*.so thunder_dynamics/runtime/_calls*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP) $(FUZZ_STAMP)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 clean-venv:

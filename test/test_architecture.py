@@ -38,6 +38,7 @@ LAWS = "laws"
 CONTROLLERS: dict[str, set[str]] = {
     "resources": set(),
     "load": set(),
+    "archive": set(),
     "fields": set(),
     "package_uri": {"resources"},
     "laws": set(),
@@ -45,8 +46,8 @@ CONTROLLERS: dict[str, set[str]] = {
     "references": {"fields", "host"},
     "analysis": {"host"},
     "redundancy": set(),
-    "identification": {"references", "fields", "host"},
-    "simulation": {"identification", "references", "fields", "host", "resources"},
+    "identification": {"archive", "references", "fields", "host"},
+    "simulation": {"archive", "identification", "references", "fields", "host", "resources"},
     "view": {"simulation", "references", "fields", "host"},
     "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},

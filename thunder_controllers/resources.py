@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers.source import exists
 
 PACKAGE = "thunder_controllers"
 """The name under share/, in the ament index and in package.xml."""
@@ -49,8 +50,8 @@ def share(path: str | os.PathLike[str] = ".") -> Path:
         )
     root = share_folder()
     found = root / relative
-    if not found.exists():
-        folder = next(parent for parent in found.parents if parent.is_dir())
+    if not exists(found):
+        folder = next(parent for parent in found.parents if exists(parent, Path.is_dir))
         siblings = ", ".join(sorted(entry.name for entry in folder.iterdir())) or "nothing"
         raise ResourceNotFoundError("no such file comes with the package", where=str(found), valid=siblings)
     return found

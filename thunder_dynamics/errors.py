@@ -11,10 +11,13 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 DISTRIBUTION = "thunder-controllers"
 """The package as pip knows it."""
+
+LONGEST_INPUT = 60
+"""Characters of a wrong value that a message shows."""
 
 LONGEST_LIST = 8
 """Names that a message lists in full."""
@@ -54,6 +57,19 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"{text} (did you mean {meant[0]}?)" if meant else text
 
 
+def printable(text: str, kept: str = "") -> str:
+    """A text in which control characters and others that no terminal should be sent, but those kept, are escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(value: object, longest: int = LONGEST_INPUT) -> str:
+    """What a message shows of a wrong value: its repr, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= longest else f"{shown[: longest - 3]}…"
+
+
 def files_beside(path: Path) -> str:
     """What a message lists where there is no file `path`: those beside it of its suffix, and which may be meant."""
     try:
@@ -74,7 +90,11 @@ class ThunderError(Exception):
         what: What is wrong, in one sentence without a full stop.
         where: Where it is: a file, a file and a line, a key path, an argument.
         valid: What would be accepted instead.
+
+    The message is one line of printable text, whatever a file has in its names and values.
     """
+
+    _kept: ClassVar[str] = ""
 
     def __init__(self, what: str, *, where: str | None = None, valid: str | None = None) -> None:
         self.what = what
@@ -83,7 +103,7 @@ class ThunderError(Exception):
         message = what if where is None else f"{where}: {what}"
         if valid is not None:
             message += f"; valid: {valid}"
-        super().__init__(message)
+        super().__init__(printable(message, self._kept))
 
 
 class MissingLibraryError(ThunderError):
@@ -165,7 +185,9 @@ class LawError(ThunderError):
 
 
 class BuildError(ThunderError):
-    """The library could not be generated, compiled or loaded."""
+    """The library could not be generated, compiled or loaded; what a compiler says keeps its lines."""
+
+    _kept = "\n"
 
 
 class ScenarioError(ThunderError):

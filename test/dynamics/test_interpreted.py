@@ -220,6 +220,14 @@ def test_a_bad_file_is_named_and_nothing_is_set(tmp_path: Path, text: str, messa
         np.testing.assert_array_equal(value, kept)
 
 
+def test_a_file_whose_masses_are_zero_is_named(tmp_path: Path) -> None:
+    robot, file = td.robot(load_robot("sea2"), backend="casadi"), tmp_path / "REG.yaml"
+    robot.save_par_REG(str(file))
+    file.write_text(re.sub(r"mass: .*", "mass: 0.0", file.read_text()))
+    with pytest.raises(RuntimeError, match=r"REG.yaml:1: dynamics: set_par_REG: a mass is zero"):
+        robot.load_par_REG(str(file))
+
+
 def test_without_a_compiler_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     with pytest.warns(

@@ -24,6 +24,12 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
         ("BREAK_BOUNDS", "joint_adaptive.gains.Gamma: bounds [100, 0] are not ordered"),
         ("BREAK_DEFAULT", "joint_adaptive.gains.Gamma: the default -1 is out of bounds; valid: [0, 100]"),
         ("BREAK_SIZE", "joint_adaptive.telemetry.s: the size is not positive; valid: rows >= 1 and cols >= 1"),
+        (
+            "BREAK_LARGE",
+            "joint_adaptive.telemetry.s: it is larger than any robot has; valid: at most 16777216 elements",
+        ),
+        ("BREAK_COUNT", "laws: the count is larger than that of any robot; valid: at most 4096"),
+        ("BREAK_NAME", "robot: a name is too long; valid: at most 256 characters"),
         ("BREAK_ROTOR", "rotor_inertia of elbow: it is -1; valid: 0 or more, or NaN"),
         ("BREAK_LANES", "G: it is in lanes where the library is not, or not where it is"),
         ("BREAK_MANY_LANES", "lanes: there are 65; valid: an even number, 0 to 64"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,30 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     assert "no trace" in message(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", t=T, q_measured=Q, effort=EFFORT, joint_names=np.array(JOINTS[::-1]))
     assert "joints joint2, joint1; valid: joint1, joint2" in message(tmp_path / "b.npz")
+    names = np.array(JOINTS)
+    damaged: dict[str, tuple[dict[str, np.ndarray], str]] = {
+        "flat": ({"q_measured": Q[:, 0]}, "have the shapes .300,., .300,., .300, 2."),
+        "one": ({"t": T[:0], "q_measured": Q[:0], "effort": EFFORT[:0]}, "0 samples in 0 s"),
+        "back": ({"t": T[::-1]}, "300 samples in -2.99 s"),
+        "dates": ({"t": T.astype("M8[s]")}, "t has the type datetime64"),
+        "words": ({"effort": EFFORT.astype(str)}, "valid: numbers, .N,., .N, 2."),
+        "many": ({"joint_names": np.array(["x" * 99] * 99)}, "x, …; valid"),
+    }
+    for name, (arrays, expected) in damaged.items():
+        file = tmp_path / f"{name}.npz"
+        np.savez(file, **({"t": T, "q_measured": Q, "effort": EFFORT, "joint_names": names} | arrays))
+        assert re.search(expected, message(file)), name
+    whole = (tmp_path / "b.npz").read_bytes()
+    for text in (b"(300, 2)", b"'descr'"):  # what NumPy makes of such headers is a tokenize or a zlib error, and others
+        (tmp_path / "cut.npz").write_bytes(whole.replace(text, b"(" * len(text)))
+        assert "no trace" in message(tmp_path / "cut.npz")
+    uneven = tmp_path / "uneven.csv"
+    steps = [0.0, *(0.05 * k + 1e-9 * j for k in range(3) for j in (1, 2, 3, 4))]
+    head = "t,joint1.position,joint2.position,joint1.effort,joint2.effort\n"
+    uneven.write_text(head + "".join(f"{t!r},0,0,0,0\n" for t in steps))
+    assert "half of the samples are less than 1e-09 s apart" in message(uneven)
+    uneven.write_text(head + "nan,0,0,0,0\n0.1,0,0,0,0\n")
+    assert "samples in" in message(uneven)
     everything = write_csv(tmp_path / "a.csv", np.arange(len(T)))
     assert "no column elbow.position, elbow.effort; valid: t, joint1.position" in message(
         everything, (*JOINTS, "elbow")

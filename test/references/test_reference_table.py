@@ -170,7 +170,13 @@ GOOD = "t,q1,q2\n0,0,0\n1,0,1\n2,0,0\n3,0,1\n"
         ("q2", "qd1", ":1: no column q2, qd2, qdd1, qdd2; valid: t, q1, q2, qd1, qd2, qdd1, qdd2"),
         ("1,0,1", "1,0,one", ":3: 'one' in column q2; valid: a number"),
         ("1,0,1", "1,0", ":3: 2 cells; valid: 3, as line 1 has"),
+        ("1,0,1", "1,0,1.7e308", ": times of shape (4,) and values of shape (4, 2); valid: finite, at most 1e+15"),
         ("1,0,1", "1,0,nan", ": times of shape (4,) and values of shape (4, 2); valid: finite"),
+        (
+            "1,0,1",
+            "1e-120,0,1",
+            ": the curve through the rows is too steep at t = 0 s; valid: times that are further apart",
+        ),
         ("0,0,0\n", "5,0,0\n", ": time 5 s in row 0; valid: times from 0 on that rise"),
         ("2,0,0", "1,0,0", ": time 1 s in row 2; valid: times from 0 on that rise"),
         ("3,0,1\n", "", ": 3 rows; valid: 4 or more"),

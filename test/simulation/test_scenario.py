@@ -98,6 +98,19 @@ BAD = {
     "non-finite": ("centre: [0.4", "centre: [.nan", ":10: reference.centre[0]: nan"),
     "negative": ("[0.1, 0.2]", "[0.1, -0.2]", ":5: plant.friction.viscous[1]: -0.2"),
     "too long": ("duration: 2", "duration: 2e7", ":1: duration · rate is 2e+10 steps; valid: 1 to 10000000"),
+    "longer than any number": (
+        "duration: 2",
+        "duration: 1e308\nrate: 1e308",
+        ":1: duration · rate is inf steps; valid: ",
+    ),
+    "reference of no type": ("type: lissajous", "type: {a: 1}", ":10: reference.type: type '{'a': 1}'"),
+    "name that no file has": ("robot: robot.yaml", "robot: " + 300 * "x", ":2: robot: no robot 'xxx"),
+    "name with a zero": ("robot: robot.yaml", 'robot: "a/\\0"', r":2: robot: no file 'a/\x00'; valid: a path"),
+    "name of two lines": (
+        "duration: 2",
+        '"a\\nb\\e[31m": 2',
+        r":12: a\nb\x1b[31m: unknown key 'a\nb\x1b[31m'; valid: ",
+    ),
     "too few values": ("com: [0.2, 0.2, 0.2]", "com: [0.2, 0.2]", ":9: law.initial_estimates.tool.com: only 2 values"),
     "unphysical body": (
         "com: [0.2, 0.2, 0.2]",

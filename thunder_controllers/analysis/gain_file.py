@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, shortened
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
@@ -48,7 +48,7 @@ def read_gains(path: Path) -> dict[str, Any]:
         nested = parameters.get("gains", {})
         if not isinstance(nested, Mapping):
             raise LawError(
-                f"gains are {nested!r}", where=document.where((node, "ros__parameters", "gains")), valid=FORM
+                f"gains are {shortened(nested)}", where=document.where((node, "ros__parameters", "gains")), valid=FORM
             )
         gains |= nested
         gains |= {name[len("gains.") :]: value for name, value in parameters.items() if name.startswith("gains.")}

@@ -25,6 +25,7 @@ from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the results. [results/compare_<scenario>]",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers run, instead of processes here.")
 @xacro_folder_option
 @jobs_option
 def compare(
@@ -34,6 +35,7 @@ def compare(
     seeds: int,
     run_name: str | None,
     out: Path | None,
+    scheduler: str | None,
     xacro_folders: tuple[str, ...],
     jobs: int,
 ) -> None:
@@ -56,7 +58,7 @@ def compare(
     folder = out or Path("results") / f"compare_{loaded.name}"
     kept = Kept(folder / "runs")
     with show_progress() as progress:
-        findings = run_groups({"comparison": plan.group}, jobs, progress, kept.read, kept.keep)
+        findings = run_groups({"comparison": plan.group}, jobs, progress, kept.read, kept.keep, scheduler)
     findings = {key: shown(group) for key, group in findings.items()}
     described = Experiment(f"{loaded.name} under laws, gains and seeds.", {}, "\n\n".join(plan.notes))
     document = make_document("comparison", described, Settings(run.config.seed, seeds), findings)

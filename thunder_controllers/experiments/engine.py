@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
@@ -17,12 +17,16 @@ from thunder_controllers.experiments.runner import run_cases as run_here
 from thunder_controllers.experiments.table import COLUMNS
 from thunder_controllers.report.figures import STYLE
 from thunder_controllers.simulation.fleet import may_share
+from thunder_dynamics.errors import ScenarioError, require
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """What BLAS libraries read as they are loaded."""
 
 MOST_TOGETHER = 256
 """Cases that go together: what a step costs beside them is shared by so many, and progress is seen when they end."""
+
+CONNECTING = 10.0
+"""Longest wait for a scheduler [s]."""
 
 
 def run_groups(
@@ -31,6 +35,7 @@ def run_groups(
     progress: Callable[[str, float], None],
     known: Callable[[Case], Outcome | None] = lambda _: None,
     keep: Callable[[Case, Outcome], None] = lambda *_: None,
+    scheduler: str | None = None,
 ) -> dict[str, Findings]:
     """Run the cases of all groups together; what a group has computed itself stands.
 
@@ -40,6 +45,7 @@ def run_groups(
         progress: Called with a group's name and the fraction of its cases that is done.
         known: What a case gave before; it is not run again then.
         keep: Called with each case that was run.
+        scheduler: Address of a Dask scheduler whose workers run the cases, instead of processes of this machine.
 
     Raises:
         ThunderError: if the library of a case cannot be built.
@@ -47,7 +53,7 @@ def run_groups(
     flat = [(key, case) for key, group in groups.items() if isinstance(group, Group) for case in group.cases]
     outcomes = [known(case) for _, case in flat]
     missing = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    for place, outcome in run_cases([flat[index][1] for index in missing], jobs):
+    for place, outcome in run_cases([flat[index][1] for index in missing], jobs, scheduler):
         key, case = flat[missing[place]]
         outcomes[missing[place]] = outcome
         keep(case, outcome)
@@ -59,18 +65,55 @@ def run_groups(
     return {key: summarise(one, found[key]) if isinstance(one, Group) else one for key, one in groups.items()}
 
 
-def run_cases(cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
+def run_cases(cases: Sequence[Case], jobs: int, scheduler: str | None = None) -> Iterator[tuple[int, Outcome]]:
     """Run cases in parallel processes; yields the index of each with its outcome, as they end.
 
-    A process that dies takes those beside it along: what they had begun is run again, each in a process of its own.
+    A process that dies takes those beside it along: what they had begun is run again, each in a process of its own, or
+    where a worker of the scheduler is left. Workers build libraries themselves: their caches are their own.
 
     Raises:
-        ThunderError: if the library of a case cannot be built.
+        ThunderError: if the library of a case cannot be built here, or there is no such scheduler.
     """
     for case in cases:
         load_robot(case.config)  # compiled here, so that no two processes compile the same
+    if scheduler is not None:
+        with dask_executor(scheduler) as executor:
+            futures = {executor.submit(run_here, [cases[i] for i in part]): part for part in parts_of(cases, jobs)}
+            for future in as_completed(futures):
+                yield from zip(futures[future], _outcomes(future, len(futures[future])), strict=True)
+        return
     with _one_thread_each():
         yield from _run_cases(cases, jobs)
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """The executor of a Dask cluster, for as long as it is needed.
+
+    Raises:
+        MissingLibraryError: without the extra `cluster`.
+        ScenarioError: if nothing answers there.
+    """
+    require("distributed")
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECTING, set_as_default=False)
+    except (OSError, ValueError) as error:
+        what = f"no scheduler answers ({' '.join(str(error).split()) or type(error).__name__})"
+        raise ScenarioError(
+            what, where=address, valid="the address that `dask scheduler` shows, tls:// on a network"
+        ) from error
+    with client, client.get_executor(pure=False) as executor:  # equal cases are run each, as processes do
+        yield executor
+
+
+def _outcomes(future: Future[list[Outcome]], count: int) -> list[Outcome]:
+    """What a worker gave; what it could not give is the error of the cases that it had, and takes no other along."""
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001 - of Dask, of pickle, of a worker with other packages
+        return [Outcome(FAILED, message=f"{type(error).__name__}: {' '.join(str(error).split())}")] * count
 
 
 @contextmanager

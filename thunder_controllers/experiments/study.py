@@ -20,11 +20,14 @@ from thunder_controllers.experiments.table import COLUMNS, faults, spread, summa
 from thunder_controllers.fields import Finite, Positive, Strict
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, check_keys, load_scenario, merged
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
-from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest, shortened
+from thunder_dynamics.readers.source import exists, read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
 
 Keys = Mapping[str, Any]
+
+MOST_CASES = 100_000
+"""Of a row: all of them are checked, and kept in memory, before the first one runs."""
 
 COUNTS: Mapping[str, Column] = {**COLUMNS, "runs": len, "faults": faults}
 """Columns that are no number of a case."""
@@ -93,8 +96,8 @@ class GroupSection(Strict):
     scenario: str | None = None
     config: Keys = {}
     draw: str | None = None
-    cases: int | None = Field(None, ge=1)
-    cases_at_most: int | None = Field(None, ge=1)
+    cases: int | None = Field(None, ge=1, le=MOST_CASES)
+    cases_at_most: int | None = Field(None, ge=1, le=MOST_CASES)
     window: Positive
     measure: str | None = None
     columns: Mapping[str, str] = {}
@@ -109,7 +112,7 @@ class StudyFile(Strict):
 
     description: str
     setup: str = ""
-    cases: int = Field(200, ge=1)
+    cases: int = Field(200, ge=1, le=MOST_CASES)
     common: Keys = {}
     groups: Mapping[str, Keys | str]
 
@@ -122,13 +125,17 @@ def load_study(path: Path) -> Experiment:
     """
     file = check_keys(StudyFile, parse_yaml(read_text(path), str(path)).data, str(path))
     groups = {
-        name: _function(group) if isinstance(group, str) else partial(_build, path, name, merged(file.common, group))
+        name: _function(group, f"{path}: groups.{name}")
+        if isinstance(group, str)
+        else partial(_build, path, name, merged(file.common, group))
         for name, group in file.groups.items()
     }
     return Experiment(file.description, groups, file.setup.rstrip("\n"), file.cases)
 
 
-def _function(reference: str) -> Callable[..., Any]:
+def _function(reference: str, where: str) -> Callable[..., Any]:
+    if not EntryPoint.pattern.match(reference):
+        raise ScenarioError(f"no function {shortened(reference)}", where=where, valid="module:function")
     found: Callable[..., Any] = loaded(EntryPoint(reference, reference, "study"))
     return found
 
@@ -143,8 +150,8 @@ def _build(path: Path, name: str, data: Keys, settings: Settings) -> Group:
     group = check_keys(GroupSection, merged(data, data.get("long", {}) if settings.long else {}), where)
     most = group.cases_at_most or settings.cases
     chosen = replace(settings, cases=group.cases or min(settings.cases, most))
-    draw = _function(group.draw) if group.draw else seeds
-    base, measure = _base(path, group), _function(group.measure) if group.measure else None
+    draw = _function(group.draw, f"{where}.draw") if group.draw else seeds
+    base, measure = _base(path, group, where), _function(group.measure, f"{where}.measure") if group.measure else None
     cases = []
     for row, own in group.rows.items():
         over = {key: value for key, value in own.items() if key != "adaptation"}
@@ -159,20 +166,28 @@ def _build(path: Path, name: str, data: Keys, settings: Settings) -> Group:
     return Group(group.title, tuple(cases), tuple(criteria), columns, figures)
 
 
-def _base(path: Path, group: GroupSection) -> Keys:
+def _base(path: Path, group: GroupSection, where: str) -> Keys:
     """What all cases of a group have in common; files are found beside the study, or in the package."""
     if group.scenario is not None:
         beside = path.parent / group.scenario
-        config = choose_run(load_scenario(beside if beside.exists() else group.scenario)).config
+        try:
+            config = choose_run(load_scenario(beside if exists(beside) else group.scenario)).config
+        except NameNotFoundError as error:
+            raise NameNotFoundError(error.what, where=error.where or f"{where}.scenario", valid=error.valid) from error
         return merged(config.model_dump(exclude={"law": {"gains"}}, exclude_defaults=True), group.config)
-    robot = _file(path, str(group.config.get("robot", "")))
-    plant = {"urdf": robot, **group.config.get("plant", {})}
-    return {**group.config, "robot": robot, "plant": {**plant, "urdf": _file(path, plant["urdf"])}}
+    robot = _file(path, group.config.get("robot", ""), f"{where}.config.robot")
+    plant = group.config.get("plant", {})
+    if not isinstance(plant, Mapping):
+        raise ScenarioError(shortened(plant), where=f"{where}.config.plant", valid="keys and values")
+    urdf = _file(path, plant.get("urdf", robot), f"{where}.config.plant.urdf")
+    return {**group.config, "robot": robot, "plant": {**plant, "urdf": urdf}}
 
 
-def _file(path: Path, given: str) -> str:
+def _file(path: Path, given: object, where: str) -> str:
+    if not isinstance(given, str):
+        raise ScenarioError(f"no file {shortened(given)}", where=where, valid="a path")
     beside = path.parent / given
-    return str(beside if beside.exists() else share(given))
+    return str(beside if exists(beside) else share(given))
 
 
 def _column(text: str, where: str) -> Column:

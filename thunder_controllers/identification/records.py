@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.archive import read_arrays
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.columns import read_columns
-from thunder_dynamics.errors import MissingLibraryError, ThunderError
-from thunder_dynamics.readers.source import open_regular
+from thunder_dynamics.errors import LONGEST_LIST, MissingLibraryError, ThunderError, listed
+from thunder_dynamics.readers.source import exists
 
 FloatArray = NDArray[np.float64]
 
 LONGEST_GAP = 0.05
 """Between two samples [s]: what is in a longer one is not interpolated."""
+
+MOST_UNEVEN = 100.0
+"""Mean over median of the time between samples: interpolated, a record is so many times as long."""
 
 BAGS = (".mcap", ".db3", "")
 """Suffixes of bags; without one, the folder of a bag."""
@@ -45,7 +48,7 @@ def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states")
     Raises:
         RecordError: saying what the file lacks.
     """
-    if not path.exists():
+    if not exists(path):
         raise RecordError("no such file", where=str(path), valid="a trace (.npz), .csv, .mcap, .db3 or folder of a bag")
     if path.suffix == ".npz":
         return _read_trace(path, joints)
@@ -57,15 +60,26 @@ def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states")
 
 
 def _read_trace(path: Path, joints: Sequence[str]) -> Record:
-    try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            t, q, effort = (np.asarray(archive[name]) for name in ("t", "q_measured", "effort"))
-            names = tuple(archive["joint_names"].tolist())
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise RecordError(f"no trace ({error})", where=str(path), valid="what thunder run writes") from error
-    if names != tuple(joints):
-        raise RecordError(f"joints {', '.join(names)}", where=str(path), valid=", ".join(joints))
-    return Record.of_held(q, effort, (len(t) - 1) / (t[-1] - t[0]))
+    arrays = read_arrays(path, ("t", "q_measured", "effort", "joint_names"), RecordError, "what thunder run writes")
+    names, t, q, effort = (arrays[name] for name in ("joint_names", "t", "q_measured", "effort"))
+    if names.tolist() != list(joints):
+        found = listed([str(name) for name in names.ravel()[: LONGEST_LIST + 1]])
+        raise RecordError(f"joints {found}", where=str(path), valid=", ".join(joints))
+    shapes = [array.shape for array in (t, q, effort)]
+    if shapes != [t.shape[:1], *[(*t.shape[:1], len(joints))] * 2] or any(x.dtype.kind != "f" for x in (t, q, effort)):
+        found = f"t, q_measured and effort have the shapes {', '.join(map(str, shapes))}"
+        raise RecordError(found, where=str(path), valid=f"numbers, (N,), (N, {len(joints)}) and (N, {len(joints)})")
+    rate = _rate(t, str(path))
+    return Record.of_held(q, effort, rate)
+
+
+def _rate(t: FloatArray, where: str) -> float:
+    """Samples over the time that they take [Hz]."""
+    spent = t[-1] - t[0] if len(t) > 1 else 0.0
+    rate = (len(t) - 1) / spent if spent > 0.0 else 0.0
+    if not (np.isfinite(t).all() and 0.0 < rate < np.inf):
+        raise RecordError(f"{len(t)} samples in {spent:g} s", where=where, valid="some seconds of motion")
+    return float(rate)
 
 
 def _read_csv(path: Path, joints: Sequence[str]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -112,8 +126,7 @@ def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, where: str) -> Rec
     """Interpolate at the median period; samples with the stamp of the one before are left out."""
     new = np.concatenate([[True], np.diff(t) > 0.0]) if len(t) else np.zeros(0, dtype=bool)
     t, q, effort = t[new], q[new], effort[new]
-    if len(t) < 2:
-        raise RecordError(f"{len(t)} samples", where=where, valid="some seconds of motion")
+    rate = _rate(t, where)
     gaps = np.diff(t)
     if gaps.max() > LONGEST_GAP:
         place = int(np.argmax(gaps))
@@ -121,6 +134,9 @@ def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, where: str) -> Rec
             f"no sample for {gaps[place]:.3g} s after t = {t[place]:.6g} s", where=where, valid=f"{LONGEST_GAP:g} s"
         )
     period = float(np.median(gaps))
+    if period * rate < 1.0 / MOST_UNEVEN:
+        what = f"half of the samples are less than {period:.3g} s apart, on average they are {1.0 / rate:.3g} s"
+        raise RecordError(what, where=where, valid="samples at one rate")
     grid = np.arange(t[0], t[-1], period)
     q, effort = (np.array([np.interp(grid, t, column) for column in values.T]).T for values in (q, effort))
     return Record(q, effort, 1.0 / period)

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import PPoly, make_interp_spline
+from scipy.interpolate import BSpline, PPoly, make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.readers.limits import NUMBER
 
 Derivatives = tuple[ArrayLike, ArrayLike]
 """Rates and their changes, shaped as the values are."""
@@ -32,6 +33,12 @@ LARGEST_TURN = np.cos(np.pi / 4.0)
 RATE_TOLERANCE = 0.3
 """How far a step may be from what its rates say, relative to the longest step; a coarse table is off by 0.1."""
 
+STEEPEST = 1e100
+"""Of a value, rate or change of a curve: rows whose times all but coincide have no others."""
+
+SMALLEST_SQUARE = 1e-6
+"""Of a quaternion on the curve through those of the rows, of norm one: what turns between them is anybody's guess."""
+
 REST = 0.05
 """Share of its largest speed below which a table that ends early ends at rest."""
 
@@ -41,11 +48,13 @@ class _Curve:
 
     def __init__(self, t: FloatArray, values: FloatArray, derivatives: Derivatives | None) -> None:
         self._x: Any = (
-            make_interp_spline(t, values, k=5 if len(t) >= 6 else 3)
-            if derivatives is None
-            else _quintic(t, values, *_agreeing(t, values, derivatives))
+            _spline(t, values) if derivatives is None else _quintic(t, values, *_agreeing(t, values, derivatives))
         )
         self._v, self._a = self._x.derivative(1), self._x.derivative(2)
+        steep = ~(np.abs([self._x(t), self._v(t), self._a(t)]) <= STEEPEST).all(axis=(0, 2))
+        if steep.any():
+            what = f"the curve through the rows is too steep at t = {t[np.argmax(steep)]:g} s"
+            raise ScenarioError(what, where="reference", valid="times that are further apart")
         self._end = t[-1]
         speed = np.abs(self._v(t)).max(axis=0)
         self._ends_at_rest = bool((np.abs(self._v(t[-1])) <= REST * speed).all())
@@ -118,6 +127,9 @@ class PoseTable:
         x, v, a = self._curve.at(t)
         p, rate, bend = x[:, 3:], v[:, 3:], a[:, 3:]
         conjugate, square = p * [-1.0, -1.0, -1.0, 1.0], (p**2).sum(axis=1, keepdims=True)
+        if not (square > SMALLEST_SQUARE).all():
+            what = f"the turn is not defined at t = {t[np.argmin(square)]:g} s"
+            raise ScenarioError(what, where="reference", valid="rows at times that are about as far apart")
         omega = 2.0 * _product(rate, conjugate)[:, :3] / square
         omega_dot = 2.0 * _product(bend, conjugate)[:, :3] / square
         omega_dot -= 2.0 * (p * rate).sum(axis=1, keepdims=True) * omega / square
@@ -220,9 +232,11 @@ def _valid(cartesian: bool) -> str:
 def _checked(t: ArrayLike, values: ArrayLike, size: int | None) -> tuple[FloatArray, FloatArray]:
     times, rows = np.array(t, dtype=float), np.array(values, dtype=float)
     fits = times.ndim == 1 and rows.ndim == 2 and len(rows) == len(times) and size in (None, rows.shape[1])
-    if not fits or not (np.isfinite(times).all() and np.isfinite(rows).all()):
+    if not fits or not ((np.abs(times) <= NUMBER).all() and (np.abs(rows) <= NUMBER).all()):
         what = f"times of shape {times.shape} and values of shape {rows.shape}"
-        raise DimensionError(what, where="reference", valid=f"finite, (N,) and (N, {'n' if size is None else size})")
+        raise DimensionError(
+            what, where="reference", valid=f"finite, at most {NUMBER:g}, (N,) and (N, {'n' if size is None else size})"
+        )
     if len(times) < FEWEST_ROWS:
         raise DimensionError(f"{len(times)} rows", where="reference", valid=f"{FEWEST_ROWS} or more")
     if times[0] != 0.0 or not (np.diff(times) > 0.0).all():
@@ -244,6 +258,14 @@ def _agreeing(t: FloatArray, rows: FloatArray, derivatives: Derivatives) -> tupl
         what = f"the rates are not those of the values (column {column}, t = {t[k]:g} to {t[k + 1]:g} s)"
         raise ScenarioError(what, where="reference", valid="derivatives in SI units, per second, or none")
     return rates, changes
+
+
+def _spline(t: FloatArray, values: FloatArray) -> BSpline:
+    try:
+        return make_interp_spline(t, values, k=5 if len(t) >= 6 else 3)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        what = f"there is no curve through the rows ({error})"
+        raise ScenarioError(what, where="reference", valid="times that are about as far apart") from error
 
 
 def _quintic(t: FloatArray, x: FloatArray, v: FloatArray, a: FloatArray) -> PPoly:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,7 +142,7 @@ def load_results(folder: Path) -> ScenarioResult:
             )
             for name, run in metrics["runs"].items()
         ]
-    except (OSError, KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, ScenarioError) as error:
         what = f"the results are incomplete ({error})"
         raise ScenarioError(what, where=str(folder), valid="a folder that `thunder run` wrote") from error
     return ScenarioResult(folder, tuple(runs), metrics, text)

@@ -11,6 +11,7 @@ from thunder_controllers.identification import reference as identify
 from thunder_controllers.references import sinusoids, table_file, trajectories
 from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_controllers.references.users import UserReference, reference_entries
+from thunder_dynamics.errors import shortened
 
 KINDS: dict[str, type[Stated]] = {
     name: kind
@@ -46,6 +47,8 @@ def _tag(data: Any) -> str | None:
     if isinstance(data, GivenReference):
         return "given"
     kind = data.get("type") if isinstance(data, Mapping) else getattr(data, "type", None)
+    if not isinstance(kind, str):
+        return None if kind is None else shortened(kind)
     return "entry point" if kind not in KINDS and kind in reference_entries() else kind
 
 

@@ -22,10 +22,10 @@ from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
 from thunder_controllers.simulation.options import Body, PlantOptions, VelocitySource
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option, shortened
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate
-from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.source import exists, read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
@@ -138,7 +138,7 @@ class RunConfig(Strict):
 
     @model_validator(mode="after")
     def _is_bounded(self) -> RunConfig:
-        if not 1 <= self.steps <= MAX_STEPS:
+        if not 0.5 < self.duration * self.rate <= MAX_STEPS:  # which may be infinite
             raise ValueError(f"duration · rate is {self.duration * self.rate:g} steps (valid: 1 to {MAX_STEPS})")
         return self
 
@@ -301,11 +301,13 @@ class _Paths:
 
     def _file(self, given: str, key: KeyPath) -> str:
         """What is given if it is a file, seen from the scenario's folder, else the file of the robot of that name."""
+        if "\0" in given:
+            raise ScenarioError(f"no file {shortened(given)}", where=self.document.where(key), valid="a path")
         try:
             found = locate(given, folder=self.folder)
         except NameNotFoundError as error:
             raise ScenarioError(error.what, where=self.document.where(key), valid=error.valid) from error
-        if not found.is_file():
+        if not exists(found, Path.is_file):
             valid = f"a file, seen from {self.folder}; {files_beside(found.resolve())}"
             raise ScenarioError(f"no file {given}", where=self.document.where(key), valid=valid)
         return str(found.resolve())

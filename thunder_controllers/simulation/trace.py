@@ -10,11 +10,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.archive import read_arrays
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import FAULTS, Guard
 from thunder_controllers.references.trajectories import POSITION
+from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import REG_NAMES
-from thunder_dynamics.readers.source import open_regular
 from thunder_dynamics.storage.whole import write_whole
 
 Stored = TypeVar("Stored", bound="_Archive")
@@ -35,9 +36,13 @@ class _Archive:
 
     @classmethod
     def load(cls: type[Stored], path: Path) -> Stored:
-        """Read what `save` wrote."""
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            return cls(**{name: archive[name][()] for name in cls.__annotations__})
+        """Read what `save` wrote.
+
+        Raises:
+            ScenarioError: if the file is not there, is damaged, or lacks an array.
+        """
+        arrays = read_arrays(path, cls.__annotations__, ScenarioError, "what `thunder run` writes")
+        return cls(**{name: array[()] for name, array in arrays.items()})
 
 
 @dataclass

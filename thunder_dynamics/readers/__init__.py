@@ -84,9 +84,11 @@ def locate(
     Raises:
         NameNotFoundError: for a name that none of them has, or a missing file of a name that one has.
     """
+    from thunder_dynamics.readers.source import exists  # and pydantic, which `thunder --help` needs not
+
     file, given = folder / path, Path(path)
     is_name = not given.suffix and len(given.parts) == 1
-    if file.is_file() or (file.exists() and not is_name):
+    if exists(file, Path.is_file) or (not is_name and exists(file)):
         return file
     files, name = known(), file.name.partition(".")[0]
     if is_name and name not in files:

@@ -8,13 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from thunder_dynamics.errors import nearest
+from thunder_dynamics.errors import nearest, shortened
 
 UNKNOWN_KEY = "unknown_key"
 """Type of the error that an unknown key is."""
-
-LONGEST_INPUT = 60
-"""Characters of a wrong value that a message shows."""
 
 
 class Strict(BaseModel):
@@ -44,6 +41,6 @@ def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
     if kind == "value_error":
         what, _, valid = str(found["ctx"]["error"]).partition(" (valid: ")
         return what, valid[:-1] or None
-    shown = repr(found["input"])
-    shown = shown if len(shown) <= LONGEST_INPUT else f"{shown[: LONGEST_INPUT - 3]}…"
-    return shown, "keys and values" if kind in ("model_type", "dict_type") else message[:1].lower() + message[1:]
+    return shortened(found["input"]), "keys and values" if kind in ("model_type", "dict_type") else message[
+        :1
+    ].lower() + message[1:]

@@ -132,7 +132,7 @@ class _Converter:
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
                 self._fail(key, path, "a key is no text", "text keys")
-            name = key.value
+            name = self._text(key, path)
             if name in result:
                 first = self.lines[(*path, name)]
                 self._fail(key, (*path, name), f"duplicate key, first on line {first}", "each key once")
@@ -140,8 +140,15 @@ class _Converter:
             result[name] = self.convert(value, (*path, name))
         return result
 
+    def _text(self, node: Node, path: KeyPath) -> str:
+        # An escape can name half of a surrogate pair, which no file, library or terminal takes.
+        text: str = node.value
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            self._fail(node, path, "half of a surrogate pair", "text of whole characters")
+        return text
+
     def _scalar(self, node: Node, path: KeyPath) -> Any:
-        kind, text = node.tag[len(_TAG) :], node.value
+        kind, text = node.tag[len(_TAG) :], self._text(node, path)
         try:
             return _SCALARS[kind][1](text)
         except (KeyError, ValueError, OverflowError):

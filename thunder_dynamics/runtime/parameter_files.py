@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.yaml_text import YamlDocument
 from thunder_dynamics.storage.whole import write_whole
@@ -70,16 +70,16 @@ def read_estimates(document: YamlDocument, link_names: Sequence[str]) -> dict[st
     links, estimates = document.data.get("links", []), document.data["pi_hat"]
     where = document.where(("links",))
     if not isinstance(links, list):
-        raise RobotFileError(f"'{links}' is no list", where=where, valid="[name, name, ...]")
+        raise RobotFileError(f"{shortened(links)} is no list", where=where, valid="[name, name, ...]")
     for link in links:
         if link not in link_names:
-            raise RobotFileError(f"no link '{link}'", where=where, valid=", ".join(link_names))
+            raise RobotFileError(f"no link {shortened(link)}", where=where, valid=", ".join(link_names))
     try:
         return dict(zip(links, np.array(estimates, dtype=float).reshape(len(links), N_PARAMETERS), strict=True))
     except (TypeError, ValueError) as error:
         valid = f"ten numbers for each of {len(links)} links"
         where = document.where(("pi_hat",))
-        raise RobotFileError(f"{estimates} in 'pi_hat'", where=where, valid=valid) from error
+        raise RobotFileError(f"{shortened(estimates)} in 'pi_hat'", where=where, valid=valid) from error
 
 
 def write_file(file: str, text: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thunder_dynamics.checksums import read_verified
-from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
@@ -145,7 +145,10 @@ class Robot:
             raise RuntimeError(f"{file}: {NO_PAR_REG.format(robot=self.robotName)}")
         with self._reading(file) as document:
             par_REG = read_par_REG(document, len(self._links))
-            self._set_par_REG(par_REG[list(self._symbolic["par_DYN"])])
+            try:
+                self._set_par_REG(par_REG[list(self._symbolic["par_DYN"])])
+            except ValueError as error:
+                raise RobotFileError(str(error), where=document.where(("dynamics",))) from error
         return self._par_REG()
 
     def save_par_REG(self, file: str) -> None:
@@ -191,7 +194,9 @@ class Robot:
                 try:
                     self._set(key, value)
                 except (TypeError, ValueError) as error:
-                    raise RobotFileError(f"{value} is no list of numbers for it: {error}", where=where) from error
+                    what, _, valid = str(error).partition("; valid: ")
+                    what = f"{shortened(value)} is no list of numbers for it: {what}"
+                    raise RobotFileError(what, where=where, valid=valid or "[number, number, …]") from error
             elif key != "robot" and not is_law:
                 valid = ", ".join(["robot", *self._symbolic]) + FROM_ROBOT_FILE
                 raise RobotFileError(f"no group '{key}'", where=where, valid=valid)

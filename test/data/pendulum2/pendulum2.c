@@ -61,6 +61,8 @@ static const double minus_ones[1] = {-1};
 #endif
 #ifdef BREAK_SIZE
 #define S_ROWS 0
+#elif defined(BREAK_LARGE)
+#define S_ROWS 0x7fffffff
 #else
 #define S_ROWS N
 #endif
@@ -295,6 +297,19 @@ static const thunder_parameter_group groups[] = {
     {"par_DYN", {"par_DYN", "kg", "Point masses.", 2, 1, 0, 0, masses, zeros, infinite}},
 };
 
+#ifdef BREAK_NAME
+#define ROBOT LONG LONG LONG LONG LONG
+#define LONG "sixty-four letters and so on and so on and so on and so on and on"
+#else
+#define ROBOT "pendulum2"
+#endif
+
+#ifdef BREAK_COUNT
+#define LAWS 0x7fffffff
+#else
+#define LAWS COUNT(laws)
+#endif
+
 static const thunder_library library = {
 #ifdef BREAK_ABI
     THUNDER_ABI_VERSION + 1,
@@ -304,10 +319,10 @@ static const thunder_library library = {
 #ifdef BREAK_NULL
     NULL,
 #else
-    "pendulum2",
+    ROBOT,
 #endif
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
-    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, COUNT(functions), functions, COUNT(laws), laws,
+    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, COUNT(functions), functions, LAWS, laws,
     COUNT(groups), groups,
 #ifdef BREAK_LANES
     4,

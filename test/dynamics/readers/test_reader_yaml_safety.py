@@ -33,6 +33,14 @@ def test_the_standard_tags_of_plain_values_are_fine(tmp_path: Path) -> None:
     assert load_model(write(tmp_path, changed("mass: 2.0", "mass: !!float 2"))).links[0].inertia.mass == 2.0
 
 
+@pytest.mark.parametrize("text", ['a: "\\ud800"', '"\\udfff": 1'])
+def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
+    with pytest.raises(
+        RobotFileError, match=r"arm.yaml:1.*: half of a surrogate pair; valid: text of whole characters"
+    ):
+        parse_yaml(text, "arm.yaml")
+
+
 def test_alias_bombs_are_refused_quickly(tmp_path: Path) -> None:
     rows = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     rows += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 12)]

@@ -115,7 +115,7 @@ class ModelPlant(Plant):
         """The function of that name with the parameters of bodies and rotors on which it depends."""
         given = {"par_DYN": dyn, "par_Ia": self._rotors}
         taken = {entry.name for entry in self._library.function(name).inputs}
-        evaluate = self._library.batch if self._lanes else self._library.evaluate
+        evaluate: Any = self._library.batch if self._lanes else self._library.evaluate
         return partial(evaluate, name, **{key: value for key, value in given.items() if key in taken})
 
     def _dyn_of(self, link: str) -> FloatArray:

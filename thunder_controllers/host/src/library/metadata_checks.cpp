@@ -14,6 +14,12 @@ namespace thunder {
 namespace {
 
 constexpr int kMostReferenceEntries = 64;
+/// Bounds of what is counted, far beyond any robot: products and sums of sizes stay in an int, and no more is read than
+/// a library can hold.
+constexpr int kMostItems = 4096;
+constexpr int kMostElements = 1 << 24;
+constexpr int kMostScratch = 1 << 28;
+constexpr std::size_t kLongestName = 256;  ///< Names stand in messages.
 
 [[noreturn]] void refuse(const std::string& where, const std::string& wrong, const std::string& valid = {}) {
   throw HostError(ErrorKind::build, wrong, where, valid);
@@ -30,6 +36,7 @@ void check_text(const char* text, const std::string& where, const char* what) {
 void check_name(const char* name, const std::string& where) {
   check_text(name, where, "name");
   require(*name != '\0', where, "the name is empty");
+  require(strnlen(name, kLongestName + 1) <= kLongestName, where, "a name is too long", "at most 256 characters");
 }
 
 void check_unique(std::set<std::string>& seen, const char* name, const std::string& where) {
@@ -41,6 +48,7 @@ void check_unique(std::set<std::string>& seen, const char* name, const std::stri
 template <class Item, class Check>
 void check_items(const Item* items, int count, const std::string& where, Check check) {
   require(count >= 0, where, "the count is negative");
+  require(count <= kMostItems, where, "the count is larger than that of any robot", "at most 4096");
   require(count == 0 || items, where, "the entries are missing");
   std::set<std::string> names;
   for (int i = 0; i < count; ++i) {
@@ -70,6 +78,7 @@ void check_entry(const thunder_entry& entry, const std::string& where, bool chec
   check_text(entry.unit, here, "unit");
   check_text(entry.description, here, "description");
   require(entry.rows >= 1 && entry.cols >= 1, here, "the size is not positive", "rows >= 1 and cols >= 1");
+  require(entry.rows <= kMostElements / entry.cols, here, "it is larger than any robot has", "at most 16777216 elements");
   check_bounds(entry, here, check_defaults);
 }
 
@@ -81,6 +90,7 @@ void check_signal(const thunder_signal& signal, const std::string& where, bool c
       refuse(where + "." + entry.name, "the offset is " + std::to_string(entry.offset), std::to_string(offset));
     }
     offset += entry_size(entry);
+    require(offset <= kMostElements, where, "it is larger than any robot has", "at most 16777216 elements");
   });
   if (offset != signal.size) {
     refuse(where, "the entries hold " + std::to_string(offset) + " values, the signal " + std::to_string(signal.size));
@@ -123,10 +133,15 @@ void check_initial(const thunder_law& law, const std::string& where) {
   }
 }
 
+void check_scratch(int size_iw, int size_w, const std::string& where) {
+  require(size_iw >= 0 && size_w >= 0, where, "a work size is negative");
+  require(size_iw <= kMostScratch && size_w <= kMostScratch, where, "a work size is larger than any", "at most 268435456");
+}
+
 void check_law(const thunder_law& law, int n_joints, const std::string& where) {
   check_text(law.description, where, "description");
   require(law.step != nullptr, where, "the step function is missing");
-  require(law.size_iw >= 0 && law.size_w >= 0, where, "a work size is negative");
+  check_scratch(law.size_iw, law.size_w, where);
   check_signal(law.measurements, where + ".measurements", true);
   check_signal(law.reference, where + ".reference", true);
   check_signal(law.state, where + ".state", true);
@@ -140,7 +155,7 @@ void check_function(const thunder_function& function, const std::string& where) 
   check_text(function.description, where, "description");
   require(function.eval != nullptr, where, "the function pointer is missing");
   require(function.n_out >= 1, where, "it has no output");
-  require(function.size_iw >= 0 && function.size_w >= 0, where, "a work size is negative");
+  check_scratch(function.size_iw, function.size_w, where);
   check_items(function.in, function.n_in, where + ".in",
               [&](const thunder_entry& entry) { check_entry(entry, where + ".in", true); });
   check_items(function.out, function.n_out, where + ".out",
@@ -157,6 +172,7 @@ void check_positive(const double* values, int count, const std::string& where) {
 void check_joints(const thunder_library& library, const std::string& path) {
   const int n = library.n_joints;
   require(n >= 1, path + ": n_joints", "there is no joint");
+  require(n <= kMostItems, path + ": n_joints", "there are more joints than any robot has", "at most 4096");
   require(library.joint_names && library.link_names, path, "names of joints or links are missing");
   require(library.position_lower && library.position_upper, path, "position limits are missing");
   std::set<std::string> joints;
