@@ -92,6 +92,9 @@ def figures(document: Mapping[str, Any]) -> str:
     if many := document.get("regressors"):
         rows = [[name, *("" if one is None else f"{one:.0f}" for one in row)] for name, row in many["rows"].items()]
         parts += ["### Regressors of many states", _table(["ns a state", *many["columns"]], rows)]
+    if loops := document.get("loops"):
+        rows = [[name, f"{row[0]:.1f}", f"{row[1]:.1f}", f"{row[2]:.0f}"] for name, row in loops["rows"].items()]
+        parts += ["### Closed loops", _table(["a Panda", *loops["columns"]], rows)]
     if document["builds"]:
         parts.append(
             "### Building\n\n" + _table(["robot", "wall [s]", "generate", "compile", "processor"], _builds(document))

@@ -17,6 +17,7 @@ from typing import Any
 
 import batch
 import builds
+import closed_loops
 import instructions
 import machine
 import regressors
@@ -60,6 +61,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     document["agreement"], document["timings"] = table.checks(lines), table.timings(lines)
     document["batch"] = _batch(options)
     document["regressors"] = regressors.measure(options.batches) if document["batch"] else {}
+    document["loops"] = closed_loops.measure() if "simulation" in options.parts else {}
     document["builds"] = _builds(options, core)
     document["simulation"] = _simulation(options, core)
     document["waiting"] = _waiting(options)
