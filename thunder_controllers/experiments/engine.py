@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib.style
 
@@ -95,10 +96,11 @@ def dask_executor(address: str) -> Iterator[Executor]:
         ScenarioError: if nothing answers there.
     """
     require("distributed")
-    from distributed import Client
+    import distributed
 
+    connect: Any = distributed.Client  # which has no types
     try:
-        client = Client(address, timeout=CONNECTING, set_as_default=False)
+        client = connect(address, timeout=CONNECTING, set_as_default=False)
     except (OSError, ValueError) as error:
         what = f"no scheduler answers ({' '.join(str(error).split()) or type(error).__name__})"
         raise ScenarioError(
