@@ -40,6 +40,7 @@ NOT_HERE = {
     r".* run\.mcap ": "a record of one's own arm; test_identify reads bags",
     r"thunder gen .* spring_and_damper": "needs a package that is not installed: test_user_law",
     r"thunder .*(adaptation=drem|adaptation_schemes)": "needs a package: test_user_adaptations",
+    r"make fuzz": "minutes to hours: continuous integration runs it, in a short form",
     r"cmake |build/example/": "test_use_from_code and test_packaging build and run it",
     r"pip install --editable|pytest$|thunder \w+ new_project": "test_packaging installs a new project and tests it",
 }

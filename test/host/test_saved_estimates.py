@@ -59,7 +59,7 @@ def test_the_file_reads_as_documented(configuration: Configuration, snapshot: Sn
 def test_any_name_of_a_robot_comes_back(name: str, tmp_path: Path) -> None:
     literal = "".join(f"\\{byte:03o}" for byte in name.encode())
     source = tmp_path / "renamed.c"
-    source.write_text(SOURCE.read_text().replace('"pendulum2",', f'"{literal}",'))
+    source.write_text(SOURCE.read_text().replace('#define ROBOT "pendulum2"', f'#define ROBOT "{literal}"'))
     library = tmp_path / "librenamed.so"
     options = ["-std=c99", "-O1", "-fPIC", "-shared", f"-I{ABI_INCLUDE}"]
     subprocess.run(["cc", *options, str(source), "-o", str(library), "-lm"], check=True)
