@@ -167,7 +167,9 @@ def _case(row: str, **changes: Any) -> Case:
 
 
 @pytest.mark.slow
-def test_cases_together_give_what_each_gives() -> None:
+@pytest.mark.parametrize("most", [100, 2], ids=["at once", "two at a time"])
+def test_cases_together_give_what_each_gives(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thunder_controllers.experiments.runner.most_together", lambda _: most)
     noise = {"noise": {"q_std": 1e-5}}
     cases = [_case("seeds", seed=seed, plant=noise) for seed in range(3)]
     cases += [
