@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent
@@ -15,6 +16,9 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: several processes gain nothing by threads
 
 from parts import PARTS  # noqa: E402
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # no test depends on wall time
+hypothesis.settings.load_profile("untimed")
 
 FAST = 2.0
 """Processor time that `make check` gives the call of a test that is not marked slow, children included [s].
