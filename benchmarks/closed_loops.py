@@ -14,9 +14,9 @@ from typing import Any
 
 import builds
 
+from thunder_controllers.experiments.fleet import run_together, twin
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.fleet import run_together, twin
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 

@@ -97,6 +97,7 @@ HOST: dict[str, set[str]] = {
     "reference": {"error", "law", "library", "motion", "options", "safety", "triple_buffer"},
     "feedback_margin": {"error", "law", "library", "note", "options", "reference", "safety"},
     "controller": {"error", "feedback_margin", "law", "library", "motion", "options", "reference", "safety"},
+    "fleet": {"controller", "error", "law", "library"},
     "freshness": {"safety"},
     "snapshot": {"law", "motion", "safety"},
     "report": {"law", "library", "reference", "snapshot"},

@@ -14,13 +14,13 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from thunder_controllers.experiments.fleet import may_share
 from thunder_controllers.fields import plain
 from thunder_controllers.host import Note
 from thunder_controllers.references.table import Sampled, table_of
 from thunder_controllers.references.trajectories import Follower, Reference, Stated
 from thunder_controllers.references.users import Checked, reference_entries
 from thunder_controllers.simulation.experiment import RunResult, run_prepared, write_results
-from thunder_controllers.simulation.fleet import may_share
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.reference_options import KINDS, GivenReference

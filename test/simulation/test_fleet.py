@@ -13,12 +13,12 @@ from evaluation import load_robot, robot_file
 from thunder_controllers import Result, simulate
 from thunder_controllers.experiments.engine import parts_of
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, Case
+from thunder_controllers.experiments.fleet import kinship, run_together, twin
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.runner import run_case, run_cases
 from thunder_controllers.host import Controller, Fleet, Guard, Library
 from thunder_controllers.scripting import Sample
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.fleet import kinship, run_together, twin
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, merged

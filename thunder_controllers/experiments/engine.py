@@ -13,11 +13,11 @@ from typing import Any
 import matplotlib.style
 
 from thunder_controllers.experiments.experiment import FAILED, Case, Findings, Group, Outcome, by_row
+from thunder_controllers.experiments.fleet import may_share
 from thunder_controllers.experiments.runner import load_robot, shared_by
 from thunder_controllers.experiments.runner import run_cases as run_here
 from thunder_controllers.experiments.table import COLUMNS
 from thunder_controllers.report.figures import STYLE
-from thunder_controllers.simulation.fleet import may_share
 from thunder_dynamics.errors import ScenarioError, require
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Measured, Outcome
+from thunder_controllers.experiments.fleet import Ran, kinship, may_share, most_together, run_together, twin
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
-from thunder_controllers.simulation.fleet import Ran, kinship, may_share, most_together, run_together, twin
 from thunder_controllers.simulation.preparation import Setup, build_library, prepare, read_description
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.stop import explain
