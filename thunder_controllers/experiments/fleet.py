@@ -14,7 +14,7 @@ from thunder_controllers.host import Controller, Fleet
 from thunder_controllers.simulation.experiment import PROGRESS_STEPS, RECORDED, Recorder, divergence
 from thunder_controllers.simulation.plants.fleet import ModelPlants, common_options
 from thunder_controllers.simulation.plants.model import ModelPlant
-from thunder_controllers.simulation.preparation import Setup
+from thunder_controllers.simulation.preparation import Setup, activate
 from thunder_controllers.simulation.scenario import Run, RunConfig
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import ScenarioError
@@ -57,11 +57,7 @@ def twin(setup: Setup, run: Run, seed: int) -> Setup:
     """
     plant, host = cast(ModelPlant, setup.plant), Controller()
     host.configure_as(setup.host)
-    host.set_reference(setup.samples[0])
-    for name, values in run.config.reference.further.items():
-        host.set_reference_entry(name, values)
-    host.freeze_adaptation(not run.adaptation)
-    host.activate(plant.q, plant.qd, plant.holding_effort())
+    activate(host, run, setup.samples[0], plant.q, plant.qd, plant.holding_effort())
     return replace(setup, plant=plant.twin(seed), host=host)
 
 

@@ -140,16 +140,27 @@ def prepare(
         initial_state=initial_state,
         options=options,
     )
-    host.set_reference(samples[0])
-    for name, values in config.reference.further.items():
-        host.set_reference_entry(name, values)
-    host.freeze_adaptation(not run.adaptation)
-    host.activate(q, qd, plant.holding_effort())
+    activate(host, run, samples[0], q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
     notes += host.notes
     return Setup(
         library, plant, host, reference, samples, links, period, measurements, model, initial_state, tuple(notes)
     )
+
+
+def activate(
+    host: Controller, run: Run, sample: FloatArray, q: FloatArray, qd: FloatArray, held_effort: FloatArray
+) -> None:
+    """Start a controller that is configured for a run, at its first sample, where it is and as it is held there.
+
+    Raises:
+        LawError: if it refuses to start.
+    """
+    host.set_reference(sample)
+    for name, values in run.config.reference.further.items():
+        host.set_reference_entry(name, values)
+    host.freeze_adaptation(not run.adaptation)
+    host.activate(q, qd, held_effort)
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:

@@ -41,6 +41,5 @@ def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
     if kind == "value_error":
         what, _, valid = str(found["ctx"]["error"]).partition(" (valid: ")
         return what, valid[:-1] or None
-    return shortened(found["input"]), "keys and values" if kind in ("model_type", "dict_type") else message[
-        :1
-    ].lower() + message[1:]
+    is_mapping = kind in ("model_type", "dict_type")
+    return shortened(found["input"]), "keys and values" if is_mapping else message[:1].lower() + message[1:]

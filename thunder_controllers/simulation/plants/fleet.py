@@ -43,8 +43,7 @@ class ModelPlants(ModelPlant):
         vars(self).update(vars(members[0]))
         self._members = tuple(members)
         for name in OWN:
-            rows = np.stack([getattr(one, name) for one in members])
-            setattr(self, name, rows)
+            setattr(self, name, np.stack([getattr(one, name) for one in members]))
         self._viscous = np.zeros((max(len(one._viscous) for one in members), len(members), self.n))
         self._state_vector = np.stack([one._state_vector for one in members], axis=1)
         self._delay = np.stack([one._delay for one in members], axis=1)
