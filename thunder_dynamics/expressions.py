@@ -374,7 +374,7 @@ class RobotExpressions:
             self._declare_catalogue(catalogue.ViscousFriction)
             for order, (name, matrix) in enumerate(friction_matrices(self.model, self.parameters).items(), start=1):
                 descr = f"Viscous friction coefficients of power {order}, diagonal, n×n."
-                self._declare(name, "", descr, partial(ca.densify, matrix))
+                self._declare(name, "", descr, partial(SX, matrix))
         if self.model.rotor_joints:
             self._declare_catalogue(catalogue.Rotors)
         if self.model.elastic_joints:
@@ -454,4 +454,4 @@ class RobotExpressions:
         for name, matrix in coefficient_matrices(self.model, self.parameters).items():
             group, power = name.rstrip("0123456789"), name.lstrip("KDm")
             descr = f"{what[group]} coefficients of power {power}, diagonal."
-            self._declare(name, "", descr, partial(ca.densify, matrix))
+            self._declare(name, "", descr, partial(SX, matrix))

@@ -1,17 +1,20 @@
-"""The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold.
+"""The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold; and 0.1 as 0.2.
 
 Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot-file.md explains every key.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import GRAVITY
 from thunder_dynamics.readers.fields import Strict
 from thunder_dynamics.readers.source import Finite
+from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument
 
 Flag = Annotated[int, Field(ge=0, le=1)]
 """0: a constant, 1: a run-time parameter."""
@@ -157,3 +160,45 @@ class RobotEntry(Entry):
     dynamics: dict[str, LinkEntry]
     elastic: ElasticEntry | None = None
     thunder: ThunderEntry = Field(default_factory=ThunderEntry)
+
+
+def as_schema_0_2(document: YamlDocument) -> YamlDocument:
+    """A document of schema 0.1, which has `DH` and `inertial` at top level, by the keys of 0.2; others as they are.
+
+    Raises:
+        RobotFileError: for gravity that does not point down. Files of 0.1 write it with either sign, and nothing in
+            them tells which they mean.
+    """
+    data = dict(document.data)
+    if not {"DH", "inertial"} & data.keys():
+        return document
+    gravity = data.get("gravity")
+    if isinstance(gravity, list):
+        if not (len(gravity) == 3 and isinstance(gravity[2], (int, float)) and gravity[2] < 0):
+            what = "gravity of a file of schema 0.1 that does not point down: its generators took either sign"
+            raise RobotFileError(what, where=document.where(("gravity",)), valid="[0, 0, -9.81], which points down")
+        data["gravity"] = {"value": gravity}
+    if "DH" in data:
+        data["kinematics"] = {"DH": data.pop("DH")}
+    if isinstance(data.get("inertial"), dict):
+        data["dynamics"] = {link: {"inertial": body} for link, body in data.pop("inertial").items()}
+    lines = {place: line for path, line in document.lines.items() for place in _places_in_0_2(path)}
+    return replace(document, data=data, lines={**document.lines, **lines})
+
+
+def _places_in_0_2(path: KeyPath) -> list[KeyPath]:
+    """Where 0.2 has what 0.1 has at a key path."""
+    match path:
+        case ("DH", *rest):
+            return [("kinematics", "DH", *rest)]
+        case ("inertial",):
+            return [("dynamics",)]
+        case ("inertial", link, *rest):
+            return (
+                [("dynamics", link), ("dynamics", link, "inertial")]
+                if not rest
+                else [("dynamics", link, "inertial", *rest)]
+            )
+        case ("gravity", int(k)):
+            return [("gravity", "value", k)]
+    return []

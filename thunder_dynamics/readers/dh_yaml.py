@@ -1,4 +1,4 @@
-"""Robot YAML (established schema, versions 0.2 and 0.3) → RobotModel. Modified (Craig) DH.
+"""Robot YAML (established schema, versions 0.1 to 0.3) → RobotModel. Modified (Craig) DH.
 
 T(i−1, i) = Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta); a prismatic joint adds q to d, a revolute one to theta.
 """
@@ -16,12 +16,13 @@ from thunder_dynamics.errors import ModelError, RobotFileError
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
-from thunder_dynamics.readers.dh_schema import LimitsEntry, RobotEntry
+from thunder_dynamics.readers.dh_schema import LimitsEntry, RobotEntry, as_schema_0_2
 from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
     check_entity_name,
+    note_placeholders,
     read_text,
     relocated,
     robot_identifier,
@@ -38,20 +39,28 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
 
     Raises:
         RobotFileError: with file, line and key path, for anything the schema does not allow.
-        InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`.
+        InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`; placeholders are warned of.
         NameNotFoundError: for a joint to lock that there is not.
         ModelError: for a robot name that is no C identifier.
     """
     chosen = take_options(ReaderOptions, options, where=str(path))
-    document = parse_yaml(read_text(path), str(path))
+    document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
     name = robot_identifier(path.stem) if chosen.name is None else chosen.name
     whole = _Builder(document, validate(document)).model(name)
     model = chosen.reduced(whole, chosen.locked_joints, str(path))
     places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
     # What the model holds is judged, as in other files: a link together with what is locked to it.
-    bodies = ((x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in model.links)
-    check_bodies(bodies, chosen.allow_inconsistent)
+    bodies = [(x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in model.links]
+    measured = [body for body in bodies if not is_placeholder(body[2])]
+    check_bodies(measured, chosen.allow_inconsistent)
+    note_placeholders([(name, where) for name, where, inertia in bodies if is_placeholder(inertia)])
     return model
+
+
+def is_placeholder(inertia: Inertia) -> bool:
+    """Whether all six entries of an inertia about the CoM are one number, as in files that nobody has measured for."""
+    first, *others = inertia.dyn[4:]
+    return first > 0.0 and all(value == first for value in others)
 
 
 def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
@@ -66,11 +75,6 @@ def validate(document: YamlDocument) -> RobotEntry:
     Raises:
         RobotFileError: for the first violation, with file, line and key path.
     """
-    for key in ("DH", "inertial"):
-        if key in document.data:
-            # Read it we cannot: its files write gravity with either sign, and nothing in them tells which.
-            what = f"'{key}' at top level: a file of schema 0.1"
-            raise RobotFileError(what, where=document.where((key,)), valid=_SCHEMA_0_2)
     known = set(RobotEntry.model_fields)
     data = {key: value for key, value in document.data.items() if key in known or key not in document.anchored}
     try:
@@ -80,12 +84,6 @@ def validate(document: YamlDocument) -> RobotEntry:
         what, valid = complaint(first)
         path = (*first["loc"], *([first["ctx"]["key"]] if first["type"] == UNKNOWN_KEY else []))
         raise RobotFileError(what, where=document.where(path), valid=valid) from error
-
-
-_SCHEMA_0_2 = (
-    "schema 0.2: kinematics: {DH: […]}, type_joints: [R, …], gravity: {value: [0, 0, -9.81]}, which points down, "
-    "dynamics: {link1: {inertial: {…}}, …}"
-)
 
 
 class _Builder:
