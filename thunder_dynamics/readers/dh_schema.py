@@ -39,8 +39,18 @@ class Entry(Strict):
 class KinematicsEntry(Entry):
     """Modified DH, one row [a, alpha, d, theta] per joint: Tx(a) Rx(alpha) Tz(d) Rz(theta)."""
 
+    type: Literal["DH"] = "DH"
     DH: list[Finite]
     symb: list[Flag] | None = None
+
+
+class UrdfKinematicsEntry(Entry):
+    """A URDF or xacro file, its path from the folder of this one; base and end effector as the reader's options."""
+
+    type: Literal["URDF"]
+    urdf_path: str
+    base_link: str | None = None
+    ee_link: str | None = None
 
 
 class GravityEntry(Entry):
@@ -160,6 +170,44 @@ class RobotEntry(Entry):
     dynamics: dict[str, LinkEntry]
     elastic: ElasticEntry | None = None
     thunder: ThunderEntry = Field(default_factory=ThunderEntry)
+
+
+class UrdfInertialEntry(Entry):
+    """As `InertialEntry`, along the axes of the URDF's link; without the ten numbers those of the URDF."""
+
+    mass: NonNegative | None = None
+    CoM_x: Finite | None = None
+    CoM_y: Finite | None = None
+    CoM_z: Finite | None = None
+    Ixx: Finite | None = None
+    Ixy: Finite | None = None
+    Ixz: Finite | None = None
+    Iyy: Finite | None = None
+    Iyz: Finite | None = None
+    Izz: Finite | None = None
+    symb: TenFlags | None = None
+
+
+class UrdfLinkEntry(Entry):
+    """What the file says of a link of the URDF and its joint instead of the URDF."""
+
+    inertial: UrdfInertialEntry = Field(default_factory=UrdfInertialEntry)
+    friction: FrictionEntry | None = None
+    rotor: RotorEntry | None = None
+
+
+class UrdfRobotEntry(Entry):
+    """A file that names a URDF for its kinematics, without its anchored constants."""
+
+    version: Any = None
+    num_joints: Annotated[int, Field(ge=1)] | None = None
+    Dl_order: Order | None = None
+    type_joints: list[Literal["R", "P"]] | None = None
+    kinematics: UrdfKinematicsEntry
+    gravity: GravityEntry = Field(default_factory=GravityEntry)
+    Base_to_L0: FrameEntry = Field(default_factory=FrameEntry)
+    Ln_to_EE: FrameEntry = Field(default_factory=FrameEntry)
+    dynamics: dict[str, UrdfLinkEntry] = Field(default_factory=dict)
 
 
 def as_schema_0_2(document: YamlDocument) -> YamlDocument:
