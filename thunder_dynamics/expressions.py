@@ -176,7 +176,9 @@ class RobotExpressions:
         """The functions in one, whose common subexpressions are computed once: a dense output of the name of each."""
         taken = {argument for name in names for argument in self.signature(name)}
         arguments = [name for name in self.arguments if name in taken]
-        results = ca.cse([self[name] for name in names])
+        # Ṁ alone takes fewer operations by the derivative of M; where C is computed, Ṁ = C + Cᵀ is free.
+        free = {"M_dot": lambda: self["C"] + self["C"].T} if "C" in names else {}
+        results = ca.cse([free[name]() if name in free else self[name] for name in names])
         symbols = [self.arguments[name].symbol for name in arguments]
         return ca.Function("get_together", symbols, results, arguments, list(names))
 

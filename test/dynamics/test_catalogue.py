@@ -24,7 +24,7 @@ from robots import (
 )
 
 from thunder_dynamics.algorithms.kinematic_regressors import lengths
-from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.expressions import NO_ARITHMETIC, RobotExpressions
 from thunder_dynamics.model import Coupling, Frame, JointKind, Pose, RobotModel
 
 RELATIVE = 1e-9  # the acceptance limit; double precision, thousands of operations, condition numbers of M up to 1e3
@@ -215,6 +215,31 @@ def test_matrices_of_coefficients_give_friction_and_elastic_torques() -> None:
     rubbing = RobotExpressions(replace(geared, links=tuple(replace(x, friction=(0.4, 0.1)) for x in geared.links)))
     Dl1, Dl2 = (evaluate(rubbing, name, {}) for name in ("Dl1", "Dl2"))
     assert_close(Dl1 * 0.5 + Dl2 * 0.25, evaluate(rubbing, "dl", {"dq": np.array([0.5])}))
+
+
+@pytest.mark.parametrize("robot", ALL, indirect=True)
+def test_functions_computed_together_are_those_alone(robot: RobotExpressions) -> None:
+    """M, C, G and their rates share one recursion: for a Panda they take 0.9 of the operations of M, C and G twice."""
+    names, state = ("M", "C", "G", "M_dot", "C_dot", "G_dot"), random_state(robot.model, 11)
+    together = robot.function_of_group(names)
+    results = together(*(state[argument] for argument in together.name_in()))
+    for name, result in zip(names, results, strict=True):
+        assert_close(np.asarray(result), evaluate(robot, name, state))
+    if robot.model.name == "panda":
+        count = sum(together.instruction_id(k) not in NO_ARITHMETIC for k in range(together.n_instructions()))
+        assert count < 0.91 * 2 * sum(map(robot.operations, "MCG"))
+
+
+@pytest.mark.parametrize("robot", ALL, indirect=True)
+def test_rates_of_any_joint_are_the_derivatives_of_the_graph(robot: RobotExpressions) -> None:
+    """Also of joints whose velocity is no rate of their configuration, and of several values."""
+    state = random_state(robot.model, 12)
+    q, dq, ddq = map(robot.symbol, ("q", "dq", "ddq"))
+    motion = ca.vertcat(robot.dynamics.kinematics.configuration_rate(dq), ddq)
+    for name in ("C", "G"):
+        rate = ca.jtimes(ca.vec(robot[name]), ca.vertcat(q, dq), motion)
+        expected = numeric([q, dq, ddq], rate, state["q"], state["dq"], state["ddq"])
+        assert_close(evaluate(robot, f"{name}_dot", state), expected.reshape(robot[name].shape, order="F"))
 
 
 def test_packed_regressors_leave_out_what_is_always_zero(robot: RobotExpressions) -> None:

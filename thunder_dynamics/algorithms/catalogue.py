@@ -13,7 +13,7 @@ from typing import Protocol
 import casadi as ca
 
 from thunder_dynamics.algorithms.base_parameters import BaseParameters
-from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
+from thunder_dynamics.algorithms.derivatives import StateRates, christoffel_symbols, stacked, time_derivative
 from thunder_dynamics.algorithms.drives import friction_regressor, friction_torque, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
@@ -100,6 +100,11 @@ class Functions:
         motions = self._motions(qd, qd_r, qdd_r, gravity=gravity)
         return slotine_li_regressor(self._kinematics, motions, range(self._model.n))
 
+    @property
+    def _has_constant_subspaces(self) -> bool:
+        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
+        return all(half.is_constant() for half in subspaces)
+
     def _motions(self, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool) -> list[LinkMotion]:
         field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
         return propagate(self._kinematics, qd, qd_r, qdd_r, field)
@@ -161,11 +166,17 @@ class Established(Functions):
 
     def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Time derivative of C, n×n."""
-        return self._rate("C")
+        return self._rates.coriolis_rate() if self._has_constant_subspaces else self._rate("C")
 
     def G_dot(self, q: SX, dq: SX) -> SX:
         """Time derivative of G, n."""
-        return self._rate("G")
+        if not self._has_constant_subspaces:
+            return self._rate("G")
+        return self._rates.gravity_rate(self._robot.parameters["par_gravity"])
+
+    @cached_property
+    def _rates(self) -> StateRates:
+        return StateRates(self._dynamics, self._robot.symbol("dq"), self._robot.symbol("ddq"))
 
 
 class Catalogue(Functions):
@@ -364,8 +375,7 @@ class Catalogue(Functions):
         return ca.jacobian(ca.vec(self._robot[name]), self._robot.symbol("q")) @ rates
 
     def _christoffel_symbols(self) -> list[SX]:
-        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
-        if all(half.is_constant() for half in subspaces):
+        if self._has_constant_subspaces:
             return christoffel_symbols(self._dynamics)
         dq = self._robot.symbol("dq")
         n = dq.numel()

@@ -18,7 +18,7 @@ about the joint axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -247,6 +247,14 @@ class Kinematics:
             for j in self.model.path(link.parent):
                 seen[j, i] = tuple(self.motion_to_link(i, *screw) for screw in seen[j, link.parent])
         return seen
+
+    def carried_up(self, i: int, wrenches: Sequence[Screw]) -> Iterator[tuple[int, Sequence[Screw]]]:
+        """(j, wrenches on link i seen at the origin and in the frame of link j) for link i and all above it."""
+        j = i
+        while j >= 0:
+            yield j, wrenches
+            wrenches = [self.transforms[j].wrench_to_parent(*wrench) for wrench in wrenches]
+            j = self.model.links[j].parent
 
     def motion_to_link(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """Carry a twist of the parent of link i, at its origin, to the origin and frame of link i."""
