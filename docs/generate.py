@@ -40,6 +40,7 @@ EXAMPLES = ("panda", "sea2")
 
 FEATHERSTONE, CRAIG = "Featherstone 2008", "Craig 2005"
 SLOTINE, ECHEANDIA = "Slotine & Li 1987", "Echeandia & Wensing 2021"
+GAROFALO = "Garofalo, Ott & Albu-Schäffer 2013"
 AD = "automatic differentiation"
 
 ABOUT = {
@@ -57,10 +58,10 @@ ABOUT = {
     "M_ddot": ("kg·m²/s²", AD),
     "M_inv": ("1/(kg·m²)", f"{FEATHERSTONE}, ch. 7, per unit torque"),
     "C": ("N·m·s", f"{ECHEANDIA}, alg. 1"),
-    "C_dot": ("N·m", AD),
+    "C_dot": ("N·m", f"product rule, after {GAROFALO}"),
     "C_ddot": ("N·m/s", AD),
     "G": ("N·m", f"{FEATHERSTONE}, ch. 6, composite bodies"),
-    "G_dot": ("N·m/s", AD),
+    "G_dot": ("N·m/s", f"product rule, after {GAROFALO}"),
     "G_ddot": ("N·m/s²", AD),
     "inverse_dynamics": ("N·m", f"{FEATHERSTONE}, ch. 5"),
     "forward_dynamics": ("rad/s²", f"{FEATHERSTONE}, ch. 7"),

@@ -225,12 +225,13 @@ class Dynamics:
         """
         M = ca.densify(ca.diag(self.rotors))
         for i in range(self.model.n):
-            for k, screw in self.kinematics.screws(i, i):
+            own = self.kinematics.screws(i, i)
+            for position, (k, screw) in enumerate(own, start=1):
                 for j, (wrench,) in self.kinematics.carried_up(i, [self.composite_wrench(i, *screw)]):
-                    for other, axis in self.kinematics.screws(j, j):
+                    for other, axis in own[:position] if j == i else self.kinematics.screws(j, j):
                         entry = power(axis, wrench)
                         M[other, k] += entry
-                        if j != i:
+                        if (j, other) != (i, k):
                             M[k, other] += entry
         return M
 
