@@ -40,12 +40,15 @@ EXAMPLES = ("panda", "sea2")
 
 FEATHERSTONE, CRAIG = "Featherstone 2008", "Craig 2005"
 SLOTINE, ECHEANDIA = "Slotine & Li 1987", "Echeandia & Wensing 2021"
+GAROFALO = "Garofalo, Ott & Albu-Schäffer 2013"
 AD = "automatic differentiation"
 
 ABOUT = {
     "T_0_i": ("1, m", f"{CRAIG}, ch. 3"),
+    "T_i": ("1, m", f"{CRAIG}, ch. 3"),
     "T_0_ee": ("1, m", f"{CRAIG}, ch. 3"),
     "J_i": ("m, 1", f"{CRAIG}, ch. 5"),
+    "J_cm_i": ("m, 1", f"{CRAIG}, ch. 5"),
     "J_ee": ("m, 1", f"{CRAIG}, ch. 5"),
     "J_ee_dot": ("m/s, 1/s", "derivative of the columns by hand"),
     "J_ee_ddot": ("m/s², 1/s²", AD),
@@ -55,10 +58,10 @@ ABOUT = {
     "M_ddot": ("kg·m²/s²", AD),
     "M_inv": ("1/(kg·m²)", f"{FEATHERSTONE}, ch. 7, per unit torque"),
     "C": ("N·m·s", f"{ECHEANDIA}, alg. 1"),
-    "C_dot": ("N·m", AD),
+    "C_dot": ("N·m", f"product rule, after {GAROFALO}"),
     "C_ddot": ("N·m/s", AD),
     "G": ("N·m", f"{FEATHERSTONE}, ch. 6, composite bodies"),
-    "G_dot": ("N·m/s", AD),
+    "G_dot": ("N·m/s", f"product rule, after {GAROFALO}"),
     "G_ddot": ("N·m/s²", AD),
     "inverse_dynamics": ("N·m", f"{FEATHERSTONE}, ch. 5"),
     "forward_dynamics": ("rad/s²", f"{FEATHERSTONE}, ch. 7"),
@@ -107,6 +110,10 @@ ABOUT = {
     "reg_JTw": ("N, N·m per 1", "Cheah, Liu & Slotine 2006"),
     "dl": ("N·m", "polynomial, Coulomb smoothed by tanh"),
     "reg_dl": ("rad/s, …", "polynomial"),
+    "Dli": ("N·m·s/rad, …", "of the robot file"),
+    "Ki": ("N·m/rad, …", "of the robot file"),
+    "Di": ("N·m·s/rad, …", "of the robot file"),
+    "Dmi": ("N·m·s/rad, …", "of the robot file"),
     "k": ("N·m", "Spong 1987, odd powers"),
     "d": ("N·m", "Spong 1987, powers"),
     "dm": ("N·m", "Spong 1987, powers"),
@@ -286,8 +293,8 @@ def functions() -> str:
     models[1] = models[1].with_rotor_inertias(dict.fromkeys(rigid, 0.1))
     for robot in map(RobotExpressions, models):
         for name in (*robot.functions, *robot.functions_on_request):
-            key = re.sub(r"^(T_0|J)_\d+$", r"\1_i", name)
-            if found.get(key, (robot, ""))[0] is robot:  # of T_0_i and J_i, the last
+            key = re.sub(r"^(Dl|Dm|D|K)\d+$", r"\1i", re.sub(r"^(T_0|J_cm|T|J)_\d+$", r"\1_i", name))
+            if found.get(key, (robot, ""))[0] is robot:  # of T_0_i, J_i and so on, the last
                 found[key] = (robot, name)
     parts = []
     for title, on_request in (("In every library", False), ("On request", True)):

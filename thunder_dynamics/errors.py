@@ -83,6 +83,10 @@ class InconsistentInertiaWarning(UserWarning):
     """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
 
 
+class PlaceholderWarning(InconsistentInertiaWarning):
+    """Inertial parameters of links are placeholders: nobody has measured them."""
+
+
 class ThunderError(Exception):
     """Root of every error this project raises on purpose.
 

@@ -21,7 +21,7 @@ from thunder_dynamics.algorithms.base_parameters import (
     find_base_parameters,
     parameter_names,
 )
-from thunder_dynamics.algorithms.drives import rotor_inertias, rotor_regressor
+from thunder_dynamics.algorithms.drives import friction_matrices, rotor_inertias, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
     coriolis_reference,
@@ -29,7 +29,7 @@ from thunder_dynamics.algorithms.dynamics import (
     inverse_dynamics,
     propagate,
 )
-from thunder_dynamics.algorithms.elastic import elastic_terms
+from thunder_dynamics.algorithms.elastic import coefficient_matrices, elastic_terms
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
@@ -176,7 +176,9 @@ class RobotExpressions:
         """The functions in one, whose common subexpressions are computed once: a dense output of the name of each."""
         taken = {argument for name in names for argument in self.signature(name)}
         arguments = [name for name in self.arguments if name in taken]
-        results = ca.cse([self[name] for name in names])
+        # Ṁ alone takes fewer operations by the derivative of M; where C is computed, Ṁ = C + Cᵀ is free.
+        free = {"M_dot": lambda: self["C"] + self["C"].T} if "C" in names else {}
+        results = ca.cse([free[name]() if name in free else self[name] for name in names])
         symbols = [self.arguments[name].symbol for name in arguments]
         return ca.Function("get_together", symbols, results, arguments, list(names))
 
@@ -342,13 +344,14 @@ class RobotExpressions:
         self.add_argument("ddq", nv, "rad/s²|m/s²", "Joint accelerations.")
         self.add_argument("dq_r", nv, "rad/s|m/s", "Reference joint velocities.")
         self.add_argument("ddq_r", nv, "rad/s²|m/s²", "Reference joint accelerations.")
-        for name, (size, unit, descr) in catalogue.ARGUMENTS.items():
+        for name, (size, unit, descr) in {**catalogue.ESTABLISHED_ARGUMENTS, **catalogue.ARGUMENTS}.items():
             self.add_argument(name, size(self.model), unit, descr)
         if self.model.elastic_joints:
             n_elastic = len(self.model.elastic_joints)
             self.add_argument("x", n_elastic, "rad|m", "Motor positions of the elastic joints.")
             self.add_argument("dx", n_elastic, "rad/s|m/s", "Motor velocities of the elastic joints.")
             self.add_argument("ddx", n_elastic, "rad/s²|m/s²", "Motor accelerations of the elastic joints.")
+            self.add_argument("ddx_r", n_elastic, "rad/s²|m/s²", "Reference motor accelerations of the elastic joints.")
         for group, symbol in self.parameters.symbols.items():
             self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
 
@@ -371,6 +374,9 @@ class RobotExpressions:
             self._declare_catalogue(catalogue.Friction)
         if self.model.friction_order:
             self._declare_catalogue(catalogue.ViscousFriction)
+            for order, (name, matrix) in enumerate(friction_matrices(self.model, self.parameters).items(), start=1):
+                descr = f"Viscous friction coefficients of power {order}, diagonal, n×n."
+                self._declare(name, "", descr, partial(SX, matrix))
         if self.model.rotor_joints:
             self._declare_catalogue(catalogue.Rotors)
         if self.model.elastic_joints:
@@ -387,6 +393,9 @@ class RobotExpressions:
         for i in range(self.n + 1):
             what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
             self._declare(f"T_0_{i}", "q", f"Pose of {what} in the world, 4×4.", partial(self._kinematics.transform, i))
+            relative = partial(self._kinematics.relative_transform, i)
+            above = "the world" if i == 0 else self._name_above(i)
+            self._declare(f"T_{i}", "q" if i else "", f"Pose of {what} in {above}, 4×4.", relative)
         for i in range(1, self.n + 1):
             self._declare(
                 f"J_{i}",
@@ -394,6 +403,17 @@ class RobotExpressions:
                 f"Jacobian of the origin of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
                 partial(self._kinematics.jacobian_link, i),
             )
+            self._declare(
+                f"J_cm_{i}",
+                "q",
+                f"Jacobian of the CoM of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
+                partial(self._kinematics.jacobian_com, i),
+            )
+
+    def _name_above(self, i: int) -> str:
+        """What link i hangs on, from 1 on."""
+        parent = self.model.links[i - 1].parent
+        return "L0" if parent < 0 else f"link {self.model.links[parent].name}"
 
     def _declare_end_effector(self, name: str, what: str, link: int, frame: Sequence[SX | float]) -> None:
         def pose() -> tuple[SX, SX]:
@@ -432,3 +452,8 @@ class RobotExpressions:
         for name, (arguments, descr) in described.items():
             if terms[name].numel():
                 self._declare(name, arguments, descr, partial(terms.__getitem__, name))
+        what = {"K": "Coupling stiffness", "D": "Coupling damping", "Dm": "Motor-side damping"}
+        for name, matrix in coefficient_matrices(self.model, self.parameters).items():
+            group, power = name.rstrip("0123456789"), name.lstrip("KDm")
+            descr = f"{what[group]} coefficients of power {power}, diagonal."
+            self._declare(name, "", descr, partial(SX, matrix))

@@ -24,7 +24,7 @@ from robots import (
 )
 
 from thunder_dynamics.algorithms.kinematic_regressors import lengths
-from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.expressions import NO_ARITHMETIC, RobotExpressions
 from thunder_dynamics.model import Coupling, Frame, JointKind, Pose, RobotModel
 
 RELATIVE = 1e-9  # the acceptance limit; double precision, thousands of operations, condition numbers of M up to 1e3
@@ -171,6 +171,75 @@ def test_products_of_regressors_are_those_of_the_matrices(robot: RobotExpression
         assert_close(evaluate(robot, f"{name}T_s", state | {"s": s}).ravel(), regressor.T @ s)
     if robot.model.name == "panda":
         assert max(map(robot.operations, ("Yr_pi", "YrT_s"))) < 0.55 * robot.operations("Yr")
+
+
+@pytest.mark.parametrize("robot", SIMPLE, indirect=True)
+def test_poses_are_products_of_the_relative_ones(robot: RobotExpressions) -> None:
+    state, poses = random_state(robot.model, 8), [evaluate(robot, "T_0", {})]
+    for i, link in enumerate(robot.model.links, start=1):
+        poses.append(poses[link.parent + 1] @ evaluate(robot, f"T_{i}", state))
+    for i, pose in enumerate(poses):
+        assert_close(evaluate(robot, f"T_0_{i}", state), pose)
+
+
+@pytest.mark.parametrize("robot", SIMPLE, indirect=True)
+def test_jacobians_of_centres_of_mass_are_derivatives_of_their_places(robot: RobotExpressions) -> None:
+    """And together they are that of the whole: J_com Σ m_i = Σ m_i J_cm_i."""
+    state, model, q = random_state(robot.model, 8), robot.model, robot.symbol("q")
+    total = np.zeros((3, model.nv))
+    for i, link in enumerate(model.links, start=1):
+        T, J = robot[f"T_0_{i}"], evaluate(robot, f"J_cm_{i}", state)
+        place = T[:3, :3] @ ca.DM(link.inertia.com) + T[:3, 3]
+        assert_close(J[:3], numeric([q], ca.jacobian(place, q), state["q"]))
+        assert_close(J[3:], evaluate(robot, f"J_{i}", state)[3:])
+        total += link.inertia.mass * J[:3]
+    assert_close(total, evaluate(robot, "J_com", state) * sum(link.inertia.mass for link in model.links))
+
+
+def test_matrices_of_coefficients_give_friction_and_elastic_torques() -> None:
+    """Each times its power; those of a joint that turns twice as fast as the one that it follows, too."""
+    robot = RobotExpressions(load_robot("sea2"))
+    state = {a: np.array([0.3, -0.7])[: robot.symbol(a).numel()] for a in ("q", "dq", "x", "dx")}
+    s = state["x"] - state["q"][list(robot.model.elastic_joints)]
+    rate = state["dx"] - state["dq"][list(robot.model.elastic_joints)]
+    for name, group, powers, motion in (
+        ("k", "K", (1, 3), s),
+        ("d", "D", (1, 2), rate),
+        ("dm", "Dm", (1, 2), state["dx"]),
+        ("dl", "Dl", (1, 2), state["dq"]),
+    ):
+        there = [power for power in powers if f"{group}{power}" in robot.functions]
+        terms = (evaluate(robot, f"{group}{p}", {}) @ (np.abs(motion) ** (p - 1) * motion) for p in there)
+        assert_close(sum(terms), evaluate(robot, name, state).ravel())
+    geared = with_joint(random_robot(3, 2), 1, coupling=Coupling("joint1", -2.0))
+    rubbing = RobotExpressions(replace(geared, links=tuple(replace(x, friction=(0.4, 0.1)) for x in geared.links)))
+    Dl1, Dl2 = (evaluate(rubbing, name, {}) for name in ("Dl1", "Dl2"))
+    assert_close(Dl1 * 0.5 + Dl2 * 0.25, evaluate(rubbing, "dl", {"dq": np.array([0.5])}))
+
+
+@pytest.mark.parametrize("robot", ALL, indirect=True)
+def test_functions_computed_together_are_those_alone(robot: RobotExpressions) -> None:
+    """M, C, G and their rates share one recursion: for a Panda they take 0.9 of the operations of M, C and G twice."""
+    names, state = ("M", "C", "G", "M_dot", "C_dot", "G_dot"), random_state(robot.model, 11)
+    together = robot.function_of_group(names)
+    results = together(*(state[argument] for argument in together.name_in()))
+    for name, result in zip(names, results, strict=True):
+        assert_close(np.asarray(result), evaluate(robot, name, state))
+    if robot.model.name == "panda":
+        count = sum(together.instruction_id(k) not in NO_ARITHMETIC for k in range(together.n_instructions()))
+        assert count < 0.91 * 2 * sum(map(robot.operations, "MCG"))
+
+
+@pytest.mark.parametrize("robot", ALL, indirect=True)
+def test_rates_of_any_joint_are_the_derivatives_of_the_graph(robot: RobotExpressions) -> None:
+    """Also of joints whose velocity is no rate of their configuration, and of several values."""
+    state = random_state(robot.model, 12)
+    q, dq, ddq = map(robot.symbol, ("q", "dq", "ddq"))
+    motion = ca.vertcat(robot.dynamics.kinematics.configuration_rate(dq), ddq)
+    for name in ("C", "G"):
+        rate = ca.jtimes(ca.vec(robot[name]), ca.vertcat(q, dq), motion)
+        expected = numeric([q, dq, ddq], rate, state["q"], state["dq"], state["ddq"])
+        assert_close(evaluate(robot, f"{name}_dot", state), expected.reshape(robot[name].shape, order="F"))
 
 
 def test_packed_regressors_leave_out_what_is_always_zero(robot: RobotExpressions) -> None:

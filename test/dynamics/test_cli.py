@@ -130,9 +130,9 @@ def test_user_functions_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_functions_on_request_are_compiled_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--function", "M_inv", "--function", "G_dot")
+    folder = generated(capsys, robot_file("planar3r"), "-o", tmp_path, "--function", "M_inv", "--function", "J_com")
     functions = set(Library(folder / "libplanar3r.so").functions)
-    assert {"M_inv", "G_dot", "M"} <= functions and "C_dot" not in functions
+    assert {"M_inv", "J_com", "M"} <= functions and "C_ddot" not in functions
 
 
 @pytest.mark.parametrize(

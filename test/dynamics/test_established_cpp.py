@@ -16,7 +16,10 @@ from robots import random_inertia
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
+from thunder_dynamics.codegen.cpp_class import established_names
+from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.toolchain import compiler
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import DYN_NAMES
 from thunder_dynamics.model import RobotModel
 
@@ -46,6 +49,14 @@ int main() {
   robot.setArguments(q, dq, 2 * dqr, 2 * ddqr);
   robot.set_dqr(dqr);
   robot.set_ddqr(ddqr);
+  robot.set_ddq(ddqr);
+  robot.set_d3q(q);
+  robot.set_d4q(q);
+  Eigen::VectorXd w(6);
+  robot.set_w(w.setZero());
+  const Eigen::MatrixXd T = robot.get_T_0() * robot.get_T_1() * robot.get_T_2(), J = robot.get_J_cm_1();
+  if (!T.isApprox(robot.get_T_0_2(), 1e-12) || J.rows() != 6 || J.cols() != NJ) return 6;
+  if (robot.get_C_dot().rows() != NJ || robot.get_G_dot().size() != NJ) return 7;
   par_REG = robot.get_par_REG();
   Eigen::MatrixXd Yr(NJ, N_PARAM_REG), myM(NJ, NJ), myC(NJ, NJ);
   Eigen::VectorXd myG(NJ);
@@ -129,6 +140,11 @@ def test_a_program_in_the_established_style_runs(tmp_path: Path, is_symbolic: bo
         np.testing.assert_allclose(found, values, rtol=1e-15, atol=1e-18)
     [answer] = started_loader(model, folder, tmp_path / "inertial_REG.yaml") if not is_symbolic else [""]
     assert ("the inertial parameters of planar3r are numbers" in answer) is not is_symbolic
+
+
+def test_setters_have_the_established_names_of_references() -> None:
+    package = Package(RobotExpressions(load_robot("sea2")))
+    assert established_names(package) == {"dqr": "dq_r", "ddqr": "ddq_r", "ddxr": "ddx_r"}
 
 
 def started_loader(model: RobotModel, folder: Path, file: Path) -> list[str]:

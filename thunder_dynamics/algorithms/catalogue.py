@@ -13,7 +13,7 @@ from typing import Protocol
 import casadi as ca
 
 from thunder_dynamics.algorithms.base_parameters import BaseParameters
-from thunder_dynamics.algorithms.derivatives import christoffel_symbols, stacked, time_derivative
+from thunder_dynamics.algorithms.derivatives import StateRates, christoffel_symbols, stacked, time_derivative
 from thunder_dynamics.algorithms.drives import friction_regressor, friction_torque, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import Dynamics, LinkMotion, inverse_dynamics, propagate
 from thunder_dynamics.algorithms.energy import CentreOfMass, kinetic_energy_regressor, potential_energy_regressor
@@ -26,11 +26,16 @@ from thunder_dynamics.model import RobotModel
 
 SX = ca.SX
 
-ARGUMENTS: dict[str, tuple[Callable[[RobotModel], int], str, str]] = {
+ESTABLISHED_ARGUMENTS: dict[str, tuple[Callable[[RobotModel], int], str, str]] = {
     "d3q": (lambda model: model.nv, "rad/s³|m/s³", "Joint jerks."),
+    "d4q": (lambda model: model.nv, "rad/s⁴|m/s⁴", "Rates of the joint jerks."),
+    "w": (lambda _: 6, "N|N·m", "Force and moment on the end effector, in the world."),
+}
+"""Arguments that every class has a setter for, though only functions on request or the user's own take them."""
+
+ARGUMENTS: dict[str, tuple[Callable[[RobotModel], int], str, str]] = {
     "tau": (lambda model: model.nv, "N·m|N", "Joint torques."),
     "damping": (lambda _: 1, "m", "λ of J_ee_pinv."),
-    "w": (lambda _: 6, "N|N·m", "Force and moment on the end effector, in the world."),
     "pi": (lambda model: N_PARAMETERS * model.n, "SI", "Inertial parameters of all links, REG form."),
     "s": (lambda model: model.nv, "1", "What a transposed regressor is multiplied with."),
 }
@@ -95,9 +100,20 @@ class Functions:
         motions = self._motions(qd, qd_r, qdd_r, gravity=gravity)
         return slotine_li_regressor(self._kinematics, motions, range(self._model.n))
 
+    @property
+    def _has_constant_subspaces(self) -> bool:
+        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
+        return all(half.is_constant() for half in subspaces)
+
     def _motions(self, qd: SX, qd_r: SX, qdd_r: SX, *, gravity: bool) -> list[LinkMotion]:
         field = self._robot.parameters["par_gravity"] if gravity else [0.0] * 3
         return propagate(self._kinematics, qd, qd_r, qdd_r, field)
+
+    def _rate(self, name: str) -> SX:
+        """Derivative of a function along the motion of velocity dq, its rate ddq and that one's rate d3q."""
+        q, dq, ddq, d3q = (self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q"))
+        motion = [(q, self._kinematics.configuration_rate(dq)), (dq, ddq), (ddq, d3q)]
+        return time_derivative(self._robot[name], motion)
 
 
 class Rates(Functions):
@@ -147,6 +163,20 @@ class Established(Functions):
     def M_dot(self, q: SX, dq: SX) -> SX:
         """Time derivative of M, equal to C + Cᵀ, n×n."""
         return time_derivative(self._robot["M"], [(q, self._kinematics.configuration_rate(dq))])
+
+    def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
+        """Time derivative of C, n×n."""
+        return self._rates.coriolis_rate() if self._has_constant_subspaces else self._rate("C")
+
+    def G_dot(self, q: SX, dq: SX) -> SX:
+        """Time derivative of G, n."""
+        if not self._has_constant_subspaces:
+            return self._rate("G")
+        return self._rates.gravity_rate(self._robot.parameters["par_gravity"])
+
+    @cached_property
+    def _rates(self) -> StateRates:
+        return StateRates(self._dynamics, self._robot.symbol("dq"), self._robot.symbol("ddq"))
 
 
 class Catalogue(Functions):
@@ -282,14 +312,6 @@ class Catalogue(Functions):
 
     # --- derivatives in time ----------------------------------------------------------------------------------------
 
-    def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
-        """Time derivative of C, n×n."""
-        return self._rate("C")
-
-    def G_dot(self, q: SX, dq: SX) -> SX:
-        """Time derivative of G, n."""
-        return self._rate("G")
-
     def J_com_dot(self, q: SX, dq: SX) -> SX:
         """Time derivative of J_com, 3×n."""
         return self._rate("J_com")
@@ -309,12 +331,6 @@ class Catalogue(Functions):
     def J_ee_ddot(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Second time derivative of J_ee, 6×n."""
         return self._rate("J_ee_dot")
-
-    def _rate(self, name: str) -> SX:
-        """Derivative of a function along the motion of velocity dq, its rate ddq and that one's rate d3q."""
-        q, dq, ddq, d3q = (self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q"))
-        motion = [(q, self._kinematics.configuration_rate(dq)), (dq, ddq), (ddq, d3q)]
-        return time_derivative(self._robot[name], motion)
 
     # --- derivatives along the state --------------------------------------------------------------------------------
 
@@ -359,8 +375,7 @@ class Catalogue(Functions):
         return ca.jacobian(ca.vec(self._robot[name]), self._robot.symbol("q")) @ rates
 
     def _christoffel_symbols(self) -> list[SX]:
-        subspaces = [half for columns in self._kinematics.subspaces for screw in columns for half in screw]
-        if all(half.is_constant() for half in subspaces):
+        if self._has_constant_subspaces:
             return christoffel_symbols(self._dynamics)
         dq = self._robot.symbol("dq")
         n = dq.numel()

@@ -46,6 +46,13 @@ def friction_regressor(model: RobotModel, qd: SX) -> SX:
     return regressor
 
 
+def friction_matrices(model: RobotModel, parameters: Parameters) -> dict[str, SX]:
+    """Dl1, Dl2, …, diagonal, (nv, nv): the viscous part of τ_f is Dl1 q̇ + Dl2 |q̇| q̇ + …."""
+    order, coefficients = model.friction_order, parameters.column("par_Dl")
+    at_one = friction_regressor(model, SX.ones(model.nv))
+    return {f"Dl{k + 1}": ca.diag(at_one[:, k::order] @ coefficients[k::order]) for k in range(order)}
+
+
 def rotor_regressor(model: RobotModel, qdd: SX) -> SX:
     """reg_Ia with reg_Ia · [I_a of every joint that has one] = the torque that accelerates the rotors, shape (nv, r).
 

@@ -140,11 +140,43 @@ def inertial_parameters(parameters: Parameters, n: int) -> SX:
     return ca.vertcat(*(SX(v) for i in range(n) for v in reg_from_dyn(dyn[N_PARAMETERS * i : N_PARAMETERS * (i + 1)])))
 
 
+Body = tuple[SX, SX, SX]
+"""m, h = m c and second moment Σ = ∫ r rᵀ dm of a body."""
+
+Operator = tuple[SX, SX]
+"""l and B₂₂ of B(I, v) = [[0, −S(l)], [0, B₂₂]], which makes a wrench of a twist; theory.md §2."""
+
+
+def christoffel_operator(body: Body, twist: Screw) -> Operator:
+    """B(I, v): l = m v + ω × h, B₂₂ = −S(h)S(v) − S(ω)Σ. It is linear in I and in v."""
+    (mass, h, second), (v, w) = body, twist
+    return mass * v + cross(w, h), -(SX(skew(h)) @ SX(skew(v))) - SX(skew(w)) @ second
+
+
+def applied(operator: Operator, twist: Screw) -> Screw:
+    """B times a twist: force ω × l, moment B₂₂ ω."""
+    return cross(twist[1], operator[0]), operator[1] @ twist[1]
+
+
+def transposed_applied(body: Body, twist: Screw, screw: Screw) -> SX:
+    """B(I, v)ᵀ S, a moment, of a body and its twist, without forming B."""
+    (mass, h, second), (v, w), (linear, angular) = body, twist, screw
+    return SX(cross(mass * v + cross(w, h), linear) - cross(v, cross(h, angular)) + second @ cross(w, angular))
+
+
+def added(*pairs: tuple[SX, SX]) -> tuple[SX, SX]:
+    """The sum of wrenches, twists or operators."""
+    first, second = pairs[0]
+    for other in pairs[1:]:
+        first, second = first + other[0], second + other[1]
+    return first, second
+
+
 class Dynamics:
     """M, C and G by composite bodies, in body frames: O(n²) for a chain.
 
     A composite body of link i is the subtree that joint i moves, frozen. It is described by its mass m, first moment
-    h, inertia I about the origin of i, linear momentum l, and B₂₂, the angular part of the Christoffel operator
+    h and inertia I about the origin of i, and by l and B₂₂ of the Christoffel operator
     B = [[0, −S(l)], [0, −S(h)S(v) − S(ω)Σ]] of theory.md §2 (expanded with S(a×b) = baᵀ − abᵀ, so that no ∂M/∂q and no
     general 6×6 product appears).
     """
@@ -186,31 +218,39 @@ class Dynamics:
         return mass * linear + cross(angular, h), cross(h, linear) + inertia_times_angular
 
     def mass_matrix(self) -> SX:
-        """M(q), shape (nv, nv): M_ji = S_jᵀ I^c_i S_i for j on the path to i, and the rotors on its diagonal."""
+        """M(q), shape (nv, nv): M_ji = S_jᵀ I^c_i S_i for j on the path to i, and the rotors on its diagonal.
+
+        Here as in C wrenches are carried to the joints above, where S is constant and most often a unit vector, not
+        the screws of those joints to the body.
+        """
         M = ca.densify(ca.diag(self.rotors))
-        for i, link in enumerate(self.model.links):
-            others = self.kinematics.path_screws(link.parent, i)
-            for k, screw in self.kinematics.screws(i, i):
-                wrench = self.composite_wrench(i, *screw)
-                M[k, k] += power(screw, wrench)
-                for j, other in others:
-                    entry = power(other, wrench)
-                    M[j, k] += entry
-                    M[k, j] += entry
-                others.append((k, screw))
+        for i in range(self.model.n):
+            own = self.kinematics.screws(i, i)
+            for position, (k, screw) in enumerate(own, start=1):
+                for j, (wrench,) in self.kinematics.carried_up(i, [self.composite_wrench(i, *screw)]):
+                    for other, axis in own[:position] if j == i else self.kinematics.screws(j, j):
+                        entry = power(axis, wrench)
+                        M[other, k] += entry
+                        if (j, other) != (i, k):
+                            M[k, other] += entry
         return M
 
     def gravity_torque(self, gravity: Sequence[SX | float]) -> SX:
         """G(q), shape (nv,): G_i = S_iᵀ I^c_i (−g₀)|_i."""
         G = SX.zeros(self.model.nv)
+        for i, field in enumerate(self.gravity_fields(gravity)):
+            wrench = self.composite_wrench(i, field, SX.zeros(3))
+            for k, screw in self.kinematics.screws(i, i):
+                G[k] += power(screw, wrench)
+        return G
+
+    def gravity_fields(self, gravity: Sequence[SX | float]) -> list[SX]:
+        """−g₀ in the frame of every link."""
         a0 = -(self.kinematics.base_rotation.T @ ca.vertcat(*gravity))
         fields: list[SX] = []
         for i, link in enumerate(self.model.links):
             fields.append(self.kinematics.transforms[i].to_link(fields[link.parent] if link.parent >= 0 else a0))
-            wrench = self.composite_wrench(i, fields[i], SX.zeros(3))
-            for k, screw in self.kinematics.screws(i, i):
-                G[k] += power(screw, wrench)
-        return G
+        return fields
 
     def coriolis_matrix(self, qd: SX) -> SX:
         """C(q, v) with M and its rate, Ṁ = C + Cᵀ, shape (nv, nv) (Echeandia & Wensing 2021, alg. 1, adapted).
@@ -218,39 +258,62 @@ class Dynamics:
         C_ji = S_jᵀ(I^c_i Ṡ_i + B^c_i S_i) and C_ij = Ṡ_jᵀ I^c_i S_i + S_jᵀ B^cᵀ_i S_i, for j on the path to i.
         """
         velocities = self.velocities(qd)
-        own_rates = self.screw_rates(velocities, qd)
-        rates, wrenches = self.kinematics.carried(own_rates), self.christoffel_wrenches(velocities, own_rates)
+        rates, wrenches = self.screw_rates(velocities, qd), self.christoffel_wrenches(velocities, qd)
         C = SX.zeros(self.model.nv, self.model.nv)
-        for i, link in enumerate(self.model.links):
-            above, own = self.kinematics.path_screws(link.parent, i), self.kinematics.screws(i, i)
-            rates_above = [rate for j in self.model.path(link.parent) for rate in rates[j, i]]
-            for (k, _), (wrench, forward, backward) in zip(own, wrenches[i], strict=True):
-                for j, screw in [*above, *own]:
-                    C[j, k] += power(screw, forward)
-                for (j, screw), other in zip(above, rates_above, strict=True):
-                    C[k, j] += power(other, wrench) + power(screw, backward)
+        for i in range(self.model.n):
+            for k, own in zip(self.model.v_ranges[i], wrenches[i], strict=True):
+                for j, (wrench, forward, backward) in self.kinematics.carried_up(i, own):
+                    for (other, axis), rate in zip(self.kinematics.screws(j, j), rates[j], strict=True):
+                        C[other, k] += power(axis, forward)
+                        if j != i:
+                            C[k, other] += power(rate, wrench) + power(axis, backward)
         return C
 
-    def christoffel_wrenches(
-        self, velocities: Sequence[Screw], rates: Sequence[tuple[Screw, ...]]
-    ) -> list[list[tuple[Screw, Screw, Screw]]]:
-        """I^c S, I^c Ṡ + B^c S and B^cᵀ S of the columns of every joint, in its link.
+    def christoffel_wrenches(self, velocities: Sequence[Screw], qd: SX) -> list[list[tuple[Screw, Screw, Screw]]]:
+        """I^c S, I^c Ṡ + B^c S and B^cᵀ S of the columns of every joint, in its link; the last one is a moment.
+
+        With B^c_i = B(I^c_i, v_i) + β_i, of `relative_operators`, and Ṡ = S° + v × S the second one is
+        I^c S° + B(I^c, S) v + β S, as B(I, v) S + I (v × S) = B(I, S) v: no body's own B is formed.
 
         Args:
             velocities: As of `velocities`.
-            rates: Of the columns, as of `screw_rates`.
         """
-        operators = self._composite_christoffel_operators(velocities)
+        betas, components = self.relative_operators(qd), self.kinematics.subspace_rates(qd)
         wrenches = []
-        for i, (momentum, B22) in enumerate(operators):
+        for i, (velocity, beta, inertia) in enumerate(zip(velocities, betas, self.composite_inertias, strict=True)):
             mine = []
-            for (linear, angular), rate in zip(self.kinematics.subspaces[i], rates[i], strict=True):
-                force, moment = self.composite_wrench(i, *rate)
-                forward = (force + cross(angular, momentum), moment + B22 @ angular)
-                backward = (SX.zeros(3), cross(momentum, linear) + B22.T @ angular)
-                mine.append((self.composite_wrench(i, linear, angular), forward, backward))
+            for screw, rate in zip(self.kinematics.subspaces[i], components[i], strict=True):
+                forward = added(
+                    self.composite_wrench(i, *rate),
+                    applied(christoffel_operator(inertia, screw), velocity),
+                    applied(beta, screw),
+                )
+                backward = (
+                    transposed_applied(inertia, velocity, screw) + cross(beta[0], screw[0]) + beta[1].T @ screw[1]
+                )
+                mine.append((self.composite_wrench(i, *screw), forward, (SX.zeros(3), backward)))
             wrenches.append(mine)
         return wrenches
+
+    def relative_operators(self, qd: SX) -> list[Operator]:
+        """β of every link, in its frame: B^c of the motion of the bodies below relative to the link, zero at a leaf.
+
+        β_p = Σ X* (β_i + B(I^c_i, S_i q̇_i)) X⁻¹ over the links i that hang on p.
+        """
+        betas: list[Operator] = [(SX.zeros(3), SX.zeros(3, 3)) for _ in self.model.links]
+        for i in reversed(range(self.model.n)):
+            parent = self.model.links[i].parent
+            if parent >= 0:
+                own = christoffel_operator(self.composite_inertias[i], self.kinematics.joint_twist(i, qd))
+                betas[parent] = added(betas[parent], self.operator_to_parent(i, added(betas[i], own)))
+        return betas
+
+    def operator_to_parent(self, i: int, operator: Operator) -> Operator:
+        """Express l and B₂₂ of link i at the origin and in the frame of its parent."""
+        X, (momentum, B22) = self.kinematics.transforms[i], operator
+        moved = X.to_parent(momentum)
+        rotated = X.to_parent(X.to_parent(B22).T).T
+        return moved, rotated - SX(skew(X.translation)) @ SX(skew(moved))
 
     def velocities(self, qd: SX) -> list[Screw]:
         """Linear and angular velocity of every link at its origin, in its frame."""
@@ -274,23 +337,6 @@ class Dynamics:
                 )
             )
         return own
-
-    def _composite_christoffel_operators(self, velocities: Sequence[tuple[SX, SX]]) -> list[tuple[SX, SX]]:
-        """Composite l and B₂₂ of every link, in its frame."""
-        operators: list[tuple[SX, SX]] = []
-        for pi, (v, w) in zip(self._pi, velocities, strict=True):
-            mass, h, _, second = _body(pi)
-            S_h, S_v, S_w = SX(skew(h)), SX(skew(v)), SX(skew(w))
-            operators.append((mass * v + cross(w, h), -(S_h @ S_v) - S_w @ second))
-        for i in reversed(range(self.model.n)):
-            parent = self.model.links[i].parent
-            if parent >= 0:
-                X = self.kinematics.transforms[i]
-                momentum = X.to_parent(operators[i][0])
-                rotated = X.to_parent(X.to_parent(operators[i][1]).T).T
-                moved = rotated - SX(skew(X.translation)) @ SX(skew(momentum))
-                operators[parent] = (operators[parent][0] + momentum, operators[parent][1] + moved)
-        return operators
 
 
 def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:

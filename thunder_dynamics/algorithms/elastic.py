@@ -43,6 +43,20 @@ def elastic_terms(model: RobotModel, symbols: Mapping[str, SX], parameters: Para
     }
 
 
+def coefficient_matrices(model: RobotModel, parameters: Parameters) -> dict[str, SX]:
+    """K1, K3, …, D1, D2, … and Dm1, Dm2, … of an elastic robot, diagonal, (n_e, n_e).
+
+    The number in a name is the power of what its matrix multiplies: k = K1 s + K3 s³ + …, s = x − q, and
+    d = D1 ṡ + D2 |ṡ| ṡ + … with ṡ = ẋ − q̇.
+    """
+    first, matrices = next(model.elasticities()), {}
+    for name, step in (("K", 2), ("D", 1), ("Dm", 1)):
+        order = len(getattr(first, name))
+        for k in range(order):
+            matrices[f"{name}{step * k + 1}"] = ca.diag(parameters.column(f"par_{name}")[k::order])
+    return matrices
+
+
 def _regressor(motion: SX, order: int, basis: Callable[[SX, int], list[SX]]) -> SX:
     rows = [ca.horzcat(SX(1, 0), *basis(motion[e], order)) for e in range(motion.numel())]
     return ca.diagcat(*rows)

@@ -18,7 +18,7 @@ about the joint axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -31,6 +31,7 @@ from thunder_dynamics.algorithms.joint_motion import (
     joint_subspace_rate,
     joint_transform,
 )
+from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import PARAMETER_GROUPS, Joint, RobotModel
 from thunder_dynamics.spatial import cross, homogeneous, rotation_from_ypr
 
@@ -156,6 +157,13 @@ class Kinematics:
         """T_0_i, shape (4, 4); i = 0 is L0 and i = 1 … n the links, as in the established naming."""
         return SX(homogeneous(*self.poses[i]))
 
+    def relative_transform(self, i: int) -> SX:
+        """Pose (4, 4) of link i in what it hangs on; i = 0 is L0 in the world and i = 1 … n the links."""
+        if i == 0:
+            return self.transform(0)
+        X = self.transforms[i - 1]
+        return SX(homogeneous(X.constant @ X.motion, X.translation))
+
     def jacobian(self, link: int, point: SX) -> SX:
         """Jacobian (6, nv) in the world frame of a point (given in the world) fixed to `link`, linear part first."""
         J = SX(6, self.model.nv)
@@ -169,6 +177,12 @@ class Kinematics:
     def jacobian_link(self, i: int) -> SX:
         """J_i (6, n) of the origin of link i = 1 … n."""
         return self.jacobian(i - 1, self.poses[i][1])
+
+    def jacobian_com(self, i: int) -> SX:
+        """Jacobian (6, nv) of the centre of mass of link i = 1 … n, linear part first."""
+        R, p = self.poses[i]
+        start = N_PARAMETERS * (i - 1)
+        return self.jacobian(i - 1, p + R @ ca.vertcat(*self.parameters["par_DYN"][start + 1 : start + 4]))
 
     def jacobian_ee(self) -> SX:
         """J_ee (6, n)."""
@@ -233,6 +247,14 @@ class Kinematics:
             for j in self.model.path(link.parent):
                 seen[j, i] = tuple(self.motion_to_link(i, *screw) for screw in seen[j, link.parent])
         return seen
+
+    def carried_up(self, i: int, wrenches: Sequence[Screw]) -> Iterator[tuple[int, Sequence[Screw]]]:
+        """(j, wrenches on link i seen at the origin and in the frame of link j) for link i and all above it."""
+        j = i
+        while j >= 0:
+            yield j, wrenches
+            wrenches = [self.transforms[j].wrench_to_parent(*wrench) for wrench in wrenches]
+            j = self.model.links[j].parent
 
     def motion_to_link(self, i: int, linear: SX, angular: SX) -> tuple[SX, SX]:
         """Carry a twist of the parent of link i, at its origin, to the origin and frame of link i."""

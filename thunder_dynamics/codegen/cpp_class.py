@@ -57,7 +57,7 @@ def stored_arguments(package: Package) -> list[str]:
 
 def established_names(package: Package) -> dict[str, str]:
     """Names without underscore that C++ written for the established interface calls setters of references by."""
-    return {name.replace("_r", "r"): name for name in stored_arguments(package) if name.endswith("q_r")}
+    return {name.replace("_r", "r"): name for name in stored_arguments(package) if name.endswith("_r")}
 
 
 def constants(package: Package) -> dict[str, int | bool | str | tuple[int, ...]]:

@@ -203,6 +203,7 @@ class _Base:
 
     def __init__(self, dynamics: Dynamics, qd: SX) -> None:
         self.dynamics = dynamics
+        self.qd = qd
         self.kinematics = dynamics.kinematics
         self.velocities = dynamics.velocities(qd)
         self.rates = dynamics.screw_rates(self.velocities, qd)
@@ -268,7 +269,7 @@ def _mass_wrenches(base: _Base) -> SX:
 
 def _coriolis_tables(base: _Base) -> list[SX]:
     """S, Ṡ (nv, rows), then I^c S, I^c Ṡ + B^c S and B^cᵀ S (rows, nv), as of `Dynamics.christoffel_wrenches`."""
-    links = base.dynamics.christoffel_wrenches(base.velocities, base.rates)
+    links = base.dynamics.christoffel_wrenches(base.velocities, base.qd)
     columns = [[base.wrench(i, one) for one in three] for i, link in enumerate(links) for three in link]
     return [base.screws, base.motions(base.rates), *(ca.horzcat(*one) for one in zip(*columns, strict=True))]
 

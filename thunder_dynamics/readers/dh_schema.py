@@ -1,17 +1,20 @@
-"""The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold.
+"""The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold; and 0.1 as 0.2.
 
 Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot-file.md explains every key.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import GRAVITY
 from thunder_dynamics.readers.fields import Strict
 from thunder_dynamics.readers.source import Finite
+from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument
 
 Flag = Annotated[int, Field(ge=0, le=1)]
 """0: a constant, 1: a run-time parameter."""
@@ -36,8 +39,18 @@ class Entry(Strict):
 class KinematicsEntry(Entry):
     """Modified DH, one row [a, alpha, d, theta] per joint: Tx(a) Rx(alpha) Tz(d) Rz(theta)."""
 
+    type: Literal["DH"] = "DH"
     DH: list[Finite]
     symb: list[Flag] | None = None
+
+
+class UrdfKinematicsEntry(Entry):
+    """A URDF or xacro file, its path from the folder of this one; base and end effector as the reader's options."""
+
+    type: Literal["URDF"]
+    urdf_path: str
+    base_link: str | None = None
+    ee_link: str | None = None
 
 
 class GravityEntry(Entry):
@@ -157,3 +170,83 @@ class RobotEntry(Entry):
     dynamics: dict[str, LinkEntry]
     elastic: ElasticEntry | None = None
     thunder: ThunderEntry = Field(default_factory=ThunderEntry)
+
+
+class UrdfInertialEntry(Entry):
+    """As `InertialEntry`, along the axes of the URDF's link; without the ten numbers those of the URDF."""
+
+    mass: NonNegative | None = None
+    CoM_x: Finite | None = None
+    CoM_y: Finite | None = None
+    CoM_z: Finite | None = None
+    Ixx: Finite | None = None
+    Ixy: Finite | None = None
+    Ixz: Finite | None = None
+    Iyy: Finite | None = None
+    Iyz: Finite | None = None
+    Izz: Finite | None = None
+    symb: TenFlags | None = None
+
+
+class UrdfLinkEntry(Entry):
+    """What the file says of a link of the URDF and its joint instead of the URDF."""
+
+    inertial: UrdfInertialEntry = Field(default_factory=UrdfInertialEntry)
+    friction: FrictionEntry | None = None
+    rotor: RotorEntry | None = None
+
+
+class UrdfRobotEntry(Entry):
+    """A file that names a URDF for its kinematics, without its anchored constants."""
+
+    version: Any = None
+    num_joints: Annotated[int, Field(ge=1)] | None = None
+    Dl_order: Order | None = None
+    type_joints: list[Literal["R", "P"]] | None = None
+    kinematics: UrdfKinematicsEntry
+    gravity: GravityEntry = Field(default_factory=GravityEntry)
+    Base_to_L0: FrameEntry = Field(default_factory=FrameEntry)
+    Ln_to_EE: FrameEntry = Field(default_factory=FrameEntry)
+    dynamics: dict[str, UrdfLinkEntry] = Field(default_factory=dict)
+
+
+def as_schema_0_2(document: YamlDocument) -> YamlDocument:
+    """A document of schema 0.1, which has `DH` and `inertial` at top level, by the keys of 0.2; others as they are.
+
+    Raises:
+        RobotFileError: for gravity that does not point down. Files of 0.1 write it with either sign, and nothing in
+            them tells which they mean.
+    """
+    data = dict(document.data)
+    if not {"DH", "inertial"} & data.keys():
+        return document
+    gravity = data.get("gravity")
+    if isinstance(gravity, list):
+        if not (len(gravity) == 3 and isinstance(gravity[2], (int, float)) and gravity[2] < 0):
+            what = "gravity of a file of schema 0.1 that does not point down: its generators took either sign"
+            raise RobotFileError(what, where=document.where(("gravity",)), valid="[0, 0, -9.81], which points down")
+        data["gravity"] = {"value": gravity}
+    if "DH" in data:
+        data["kinematics"] = {"DH": data.pop("DH")}
+    if isinstance(data.get("inertial"), dict):
+        data["dynamics"] = {link: {"inertial": body} for link, body in data.pop("inertial").items()}
+    lines = {place: line for path, line in document.lines.items() for place in _places_in_0_2(path)}
+    return replace(document, data=data, lines={**document.lines, **lines})
+
+
+def _places_in_0_2(path: KeyPath) -> list[KeyPath]:
+    """Where 0.2 has what 0.1 has at a key path."""
+    match path:
+        case ("DH", *rest):
+            return [("kinematics", "DH", *rest)]
+        case ("inertial",):
+            return [("dynamics",)]
+        case ("inertial", link, *rest):
+            return (
+                [("dynamics", link), ("dynamics", link, "inertial")]
+                if not rest
+                else [("dynamics", link, "inertial", *rest)]
+            )
+        case ("gravity", int(k)):
+            return [("gravity", "value", k)]
+    return []

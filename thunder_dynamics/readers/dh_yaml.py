@@ -1,4 +1,4 @@
-"""Robot YAML (established schema, versions 0.2 and 0.3) → RobotModel. Modified (Craig) DH.
+"""Robot YAML (established schema, versions 0.1 to 0.3) → RobotModel. Modified (Craig) DH.
 
 T(i−1, i) = Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta); a prismatic joint adds q to d, a revolute one to theta.
 """
@@ -6,29 +6,41 @@ T(i−1, i) = Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta); a prismatic joint
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
 
-from thunder_dynamics.errors import ModelError, RobotFileError
+from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
 from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
-from thunder_dynamics.readers.dh_schema import LimitsEntry, RobotEntry
+from thunder_dynamics.readers.dh_schema import (
+    Entry,
+    LimitsEntry,
+    RobotEntry,
+    UrdfLinkEntry,
+    UrdfRobotEntry,
+    as_schema_0_2,
+)
 from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
     check_entity_name,
+    note_placeholders,
     read_text,
     relocated,
     robot_identifier,
     take_options,
 )
+from thunder_dynamics.readers.urdf import read_urdf
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
+
+Schema = TypeVar("Schema", bound=Entry)
 
 
 def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
@@ -38,20 +50,34 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
 
     Raises:
         RobotFileError: with file, line and key path, for anything the schema does not allow.
-        InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`.
+        InertiaError: for inertias that no rigid body has, unless `allow_inconsistent`; placeholders are warned of.
         NameNotFoundError: for a joint to lock that there is not.
         ModelError: for a robot name that is no C identifier.
     """
     chosen = take_options(ReaderOptions, options, where=str(path))
-    document = parse_yaml(read_text(path), str(path))
+    document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
     name = robot_identifier(path.stem) if chosen.name is None else chosen.name
-    whole = _Builder(document, validate(document)).model(name)
+    kinematics = document.data.get("kinematics")
+    if isinstance(kinematics, dict) and kinematics.get("type", "DH") != "DH":
+        whole = _UrdfRobot(document, path, validate(document, UrdfRobotEntry)).model(name, chosen.allow_inconsistent)
+        places = {link: link for link in document.data.get("dynamics", {})}
+    else:
+        whole = _Builder(document, validate(document, RobotEntry)).model(name)
+        places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
     model = chosen.reduced(whole, chosen.locked_joints, str(path))
-    places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
     # What the model holds is judged, as in other files: a link together with what is locked to it.
-    bodies = ((x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in model.links)
-    check_bodies(bodies, chosen.allow_inconsistent)
+    judged = [link for link in model.links if link.name in places]
+    bodies = [(x.name, document.where(("dynamics", places[x.name], "inertial")), x.inertia) for x in judged]
+    measured = [body for body in bodies if not is_placeholder(body[2])]
+    check_bodies(measured, chosen.allow_inconsistent)
+    note_placeholders([(name, where) for name, where, inertia in bodies if is_placeholder(inertia)])
     return model
+
+
+def is_placeholder(inertia: Inertia) -> bool:
+    """Whether all six entries of an inertia about the CoM are one number, as in files that nobody has measured for."""
+    entries = set(inertia.dyn[4:].tolist())
+    return len(entries) == 1 and entries.pop() > 0.0
 
 
 def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
@@ -60,32 +86,21 @@ def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
     return Pose(rot_x(alpha) @ rot_z(theta), np.array([a, -s * d, c * d]))
 
 
-def validate(document: YamlDocument) -> RobotEntry:
-    """Check a document's keys and values against the schema.
+def validate(document: YamlDocument, kind: type[Schema]) -> Schema:
+    """Check a document's keys and values against a schema.
 
     Raises:
         RobotFileError: for the first violation, with file, line and key path.
     """
-    for key in ("DH", "inertial"):
-        if key in document.data:
-            # Read it we cannot: its files write gravity with either sign, and nothing in them tells which.
-            what = f"'{key}' at top level: a file of schema 0.1"
-            raise RobotFileError(what, where=document.where((key,)), valid=_SCHEMA_0_2)
-    known = set(RobotEntry.model_fields)
+    known = set(kind.model_fields)
     data = {key: value for key, value in document.data.items() if key in known or key not in document.anchored}
     try:
-        return RobotEntry.model_validate(data)
+        return kind.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         what, valid = complaint(first)
         path = (*first["loc"], *([first["ctx"]["key"]] if first["type"] == UNKNOWN_KEY else []))
         raise RobotFileError(what, where=document.where(path), valid=valid) from error
-
-
-_SCHEMA_0_2 = (
-    "schema 0.2: kinematics: {DH: […]}, type_joints: [R, …], gravity: {value: [0, 0, -9.81]}, which points down, "
-    "dynamics: {link1: {inertial: {…}}, …}"
-)
 
 
 class _Builder:
@@ -255,3 +270,83 @@ class _Builder:
         for group, marked in flags.items():
             self._mark(f"par_{group}", marked)
         return result
+
+
+class _UrdfRobot:
+    """A validated document that names a URDF → RobotModel: the URDF's, with what the document says instead."""
+
+    def __init__(self, document: YamlDocument, path: Path, entry: UrdfRobotEntry) -> None:
+        self.document = document
+        self.path = path
+        self.entry = entry
+
+    def model(self, name: str, allow_inconsistent: bool) -> RobotModel:
+        entry, kinematics = self.entry, self.entry.kinematics
+        options = {"base_link": kinematics.base_link, "ee_link": kinematics.ee_link}
+        given = {key: value for key, value in options.items() if value is not None}
+        file = self.path.parent / kinematics.urdf_path
+        model = read_urdf(file, {**given, "name": name, "allow_inconsistent": allow_inconsistent})
+        self._check(model)
+        order = model.friction_order if entry.Dl_order is None else entry.Dl_order
+        entries = [entry.dynamics.get(link) or UrdfLinkEntry() for link in model.link_names]
+        links = tuple(self._link(*each, order) for each in zip(model.links, entries, strict=True))
+        return replace(
+            model,
+            links=links,
+            base=_composed(Frame(entry.Base_to_L0.tr, entry.Base_to_L0.ypr), model.base),
+            ee=_composed(model.ee, Frame(entry.Ln_to_EE.tr, entry.Ln_to_EE.ypr)),
+            gravity=entry.gravity.value,
+            source=self.document.source,
+            symbolic={group: tuple(map(bool, flags)) for group, flags in self._flags(entries, links, order).items()},
+        )
+
+    def _flags(self, entries: Sequence[UrdfLinkEntry], links: Sequence[Link], order: int) -> dict[str, list[int]]:
+        """The masks of run-time parameters, by group."""
+        marked = [(e.friction.symb if e.friction else None) or [] for e in entries]
+        rotors = [e.rotor for e, link in zip(entries, links, strict=True) if link.joint.rotor_inertia is not None]
+        return {
+            "par_gravity": self.entry.gravity.symb or [],
+            "par_world2L0": self.entry.Base_to_L0.symb or [],
+            "par_Ln2EE": self.entry.Ln_to_EE.symb or [],
+            "par_DYN": [flag for e in entries for flag in e.inertial.symb or [0] * len(DYN_NAMES)],
+            "par_Dl": [flag for flags in marked for flag in (flags + [0] * order)[:order]],
+            "par_Ia": [rotor.symb if rotor else 0 for rotor in rotors],
+        }
+
+    def _check(self, model: RobotModel) -> None:
+        entry, file = self.entry, self.entry.kinematics.urdf_path
+        kinds = {JointKind.REVOLUTE: "R", JointKind.PRISMATIC: "P"}
+        found = [kinds.get(link.joint.kind, link.joint.kind.name) for link in model.links]
+        if entry.num_joints not in (None, model.n):
+            self._fail(("num_joints",), f"{entry.num_joints} joints", f"{model.n}, those of {file}")
+        if entry.type_joints not in (None, found):
+            self._fail(("type_joints",), f"{entry.type_joints}", f"{found}, those of {file}")
+        for link in entry.dynamics:
+            if link not in model.link_names:
+                self._fail(("dynamics", link), f"no link '{link}' that moves", nearest(link, model.link_names))
+
+    def _link(self, link: Link, entry: UrdfLinkEntry, order: int) -> Link:
+        given = {key: value for key in DYN_NAMES if (value := getattr(entry.inertial, key)) is not None}
+        if given and len(given) < len(DYN_NAMES):
+            absent = next(key for key in DYN_NAMES if key not in given)
+            self._fail(("dynamics", link.name, "inertial"), f"missing key '{absent}'", "all ten numbers, or none")
+        joint, friction = link.joint, (*link.friction, *(0.0,) * order)[:order]
+        if entry.friction is not None:
+            friction = tuple(entry.friction.Dl[:order])
+            if len(friction) < order:
+                path = ("dynamics", link.name, "friction", "Dl")
+                self._fail(path, f"{len(friction)} entries", f"at least {order}, the order of friction")
+        if entry.rotor is not None:
+            joint = replace(joint, rotor_inertia=reflected_inertia(entry.rotor.inertia, entry.rotor.gear_ratio))
+        inertia = Inertia.from_dyn([given[key] for key in DYN_NAMES]) if given else link.inertia
+        return replace(link, inertia=inertia, friction=friction, joint=joint)
+
+    def _fail(self, path: KeyPath, what: str, valid: str) -> None:
+        raise RobotFileError(what, where=self.document.where(path), valid=valid)
+
+
+def _composed(first: Frame, second: Frame) -> Frame:
+    """The frame `second` in `first`; where one of them is the identity, the other as it is written."""
+    if Frame() in (first, second):
+        return second if first == Frame() else first
+    return Frame.of(first.pose @ second.pose)

@@ -20,6 +20,7 @@ from thunder_dynamics.errors import (
     InertiaError,
     ModelError,
     NameNotFoundError,
+    PlaceholderWarning,
     RobotFileError,
     files_beside,
     listed,
@@ -179,6 +180,14 @@ def check_bodies(bodies: Iterable[tuple[str, str, Inertia]], allow_inconsistent:
     if not allow_inconsistent:
         raise InertiaError(what, where=first.where, valid=f"{first.valid}, or {option('allow_inconsistent')}")
     warnings.warn(str(InertiaError(what, where=first.where)), InconsistentInertiaWarning, stacklevel=2)
+
+
+def note_placeholders(bodies: Sequence[tuple[str, str]]) -> None:
+    """Warn once of inertias that stand for ones that nobody has measured: name and place of each."""
+    if bodies:
+        names = listed([name for name, _ in bodies])
+        what = f"placeholders for inertias: {names}, all six entries equal, as no rigid body has them"
+        warnings.warn(f"{bodies[0][1]}: {what}; what is computed of them is no arm's", PlaceholderWarning, stacklevel=2)
 
 
 def check_entity_name(name: str, kind: str, where: str) -> None:

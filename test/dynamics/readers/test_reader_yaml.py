@@ -12,7 +12,7 @@ import pytest
 import yaml
 from robot_yaml import BODY, ELASTIC, GOOD, changed, message_of, write
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
+from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, PlaceholderWarning, RobotFileError
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, reader_suffixes
 from thunder_dynamics.readers.dh_yaml import dh_placement
@@ -235,7 +235,26 @@ def test_broken_inertias_raise_and_can_be_allowed(tmp_path: Path) -> None:
 
 
 def test_placeholders_of_a_whole_file_are_one_warning(tmp_path: Path) -> None:
+    """They load without a flag, and give the numbers that they imply."""
     path = write(tmp_path, re.sub(r"(I[xyz][xyz]): [-\d.e]+", r"\1: 1", GOOD))
+    for options in ({}, {"allow_inconsistent": True}):
+        with pytest.warns(PlaceholderWarning, match="arm.yaml.*link1.*placeholders for inertias: link1, link2,") as got:
+            model = load_model(path, **options)
+        assert len(got) == 1 and model.parameters("par_DYN")[4:10] == (1.0,) * 6
+
+
+def test_a_placeholder_lets_no_other_inertia_pass(tmp_path: Path) -> None:
+    equal = re.sub(r"(I[xyz][xyz]): [-\d.e]+", r"\1: 1", BODY)
+    text = changed("link1:\n    inertial: {" + BODY, "link1:\n    inertial: {" + equal)
+    with pytest.warns(PlaceholderWarning, match="placeholders for inertias: link1,"):
+        load_model(write(tmp_path, text))
+    assert "link2" in message_of(tmp_path, changed("Iyy: 0.03", "Iyy: 0.3", text), InertiaError)
+    negative = changed("link1:\n    inertial: {" + BODY, "link1:\n    inertial: {" + equal.replace(": 1", ": -1"))
+    assert "link1" in message_of(tmp_path, negative, InertiaError)
+
+
+def test_two_broken_inertias_are_one_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("Iyy: 0.03", "Iyy: 0.3"))
     with pytest.warns(InconsistentInertiaWarning, match="link1.*; 1 more inertias .*: link2") as got:
         load_model(path, allow_inconsistent=True)
     assert len(got) == 1
@@ -321,23 +340,46 @@ def test_a_file_s_name_becomes_a_c_identifier(tmp_path: Path, stem: str, name: s
     assert load_model(write(tmp_path, GOOD, f"{stem}.yaml")).name == name
 
 
-SCHEMA_0_1 = """\
+SCHEMA_0_1 = f"""\
+version: 0.1
 PI_2: &PI_2 1.5707963267948966
-num_joints: 1
-type_joints: 'R'
-DH: [0.1, *PI_2, 0.3, 0.4]
-gravity: [0, 0, 9.81]
+num_joints: 2
+type_joints: ['R', 'P']
+DH: [0.1, *PI_2, 0.3, 0.4,
+     0.5, 0.6, 0.7, 0.8]
+gravity: [0, 0, -9.81]
 inertial:
-  link1: {mass: 2.0}
+  link1: {{{BODY}}}
+  link2: {{{BODY}}}
+Base_to_L0: {{tr: [1, 2, 3], ypr: [0.1, 0.2, 0.3]}}
+Ln_to_EE: {{tr: [0, 0, 0.5], ypr: [0, 0, *PI_2]}}
 """
 
 
-@pytest.mark.parametrize("text", [SCHEMA_0_1, SCHEMA_0_1.replace("DH:", "#"), "version: 0.1\n" + SCHEMA_0_1])
-def test_a_file_of_schema_0_1_is_named_with_the_mend(tmp_path: Path, text: str) -> None:
+def test_a_file_of_schema_0_1_is_the_robot_of_the_same_numbers(tmp_path: Path) -> None:
+    old, new = load_model(write(tmp_path, SCHEMA_0_1)), load_model(write(tmp_path, GOOD))
+    assert [link.joint.dh for link in old.links] == [link.joint.dh for link in new.links]
+    assert (old.base, old.ee, old.gravity, old.joint_names) == (new.base, new.ee, new.gravity, new.joint_names)
+    assert old.parameters("par_DYN") == new.parameters("par_DYN") and old.friction_order == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "what"),
+    [
+        ("-9.81", "9.81", "gravity", "gravity of a file of schema 0.1 that does not point down"),
+        ("0.8]", "]", "kinematics.DH", "7 entries; valid: 8 entries"),
+        ("  link2: {", "  link3: {mass: 1}\n  link2: {", "dynamics.link3.inertial.CoM_x", "missing key 'CoM_x'"),
+        ("Ixx: 0.02", "Ixx: two", "dynamics.link1.inertial.Ixx", ""),
+        ("inertial:", "inertials:", "inertials", "unknown key"),
+        ("inertial:", "inertial: 3\nx:", "", "unknown key"),
+    ],
+)
+def test_mistakes_in_a_file_of_schema_0_1_have_their_line(
+    tmp_path: Path, old: str, new: str, place: str, what: str
+) -> None:
+    text = changed(old, new, SCHEMA_0_1)
     message = message_of(tmp_path, text)
-    key = "DH" if "DH:" in text else "inertial"
-    assert f"arm.yaml:{line_of(text, key + ':')}: {key}: '{key}' at top level: a file of schema 0.1; valid: " in message
-    assert "kinematics: {DH: […]}" in message and "which points down" in message
+    assert what in message and f": {place}" in message and re.search(r"arm\.yaml:\d+: ", message)
 
 
 def test_an_unknown_suffix_names_the_known_ones(tmp_path: Path) -> None:
