@@ -26,7 +26,7 @@ from thunder_controllers.experiments.experiment import (
 )
 from thunder_controllers.experiments.report import write_report
 from thunder_controllers.experiments.runner import load_robot, run_case
-from thunder_controllers.experiments.table import make_document
+from thunder_controllers.experiments.table import make_document, missed
 from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.references.trajectories import PoseToPose
 from thunder_controllers.simulation.options import Body
@@ -72,7 +72,7 @@ def test_a_study_runs_and_reports(name: str, tmp_path: Path) -> None:
         cases = (_short(group.cases[-1]),)
         outcomes = [run_case(case) for case in cases]
         assert [one.ended for one in outcomes] == ["done"], outcomes[0].message
-        findings[key] = summarise(replace(group, cases=cases, criteria=()), outcomes)
+        findings[key] = summarise(replace(group, cases=cases, criteria=(), published=()), outcomes)
         assert group.columns is not None
         values = findings[key].rows[cases[-1].row]
         assert list(values) == list(group.columns)
@@ -193,3 +193,18 @@ def test_lines_near_limits_have_one_joint_near_one_at_both_ends() -> None:
     assert case.config.duration == line.duration + 1.0
     values = run_case(_short(case)).values
     assert 0.0 < (values["distance"] or 0.0) < 0.3 and values["lost"] == 0.0
+
+
+@pytest.mark.parametrize("group", ["full", "half", "cubic"])
+def test_the_published_errors_of_fast_motions_are_found(group: str) -> None:
+    """Of each number that is published, in runs of its whole length: all pass, or say what keeps them from it."""
+    (found,) = _groups("variable_inertia", group).values()
+    rows = {one.row for one in found.published}
+    cases = tuple(case for case in found.cases if case.row in rows)
+    findings = summarise(replace(found, cases=cases, criteria=(), figures={}), [run_case(case) for case in cases])
+    document = make_document("variable_inertia", load_experiment("variable_inertia"), Settings(), {group: findings})
+    verdicts = {one["row"]: one["verdict"] for one in document["groups"][group]["published"]}
+    assert not missed(document) and rows == set(verdicts) != set()
+    others = {row: verdict for row, verdict in verdicts.items() if not verdict.startswith("passes")}
+    assert others == {}
+    assert ("not adapted" in verdicts) == (group == "cubic")

@@ -6,9 +6,9 @@ import casadi as ca
 
 from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
-from thunder_controllers.laws.parts.task import joint_error
+from thunder_controllers.laws.parts.task import error_rate, joint_error
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Options, Signals
 from thunder_dynamics.spatial import dot
 
 SX = ca.SX
@@ -71,30 +71,32 @@ class ErrorDynamics:
         τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
 
     Args:
-        signals: Where what `ScalarInertia` and `joint_error` have is declared, and gains R_0 and R_1.
+        signals: Where what `ScalarInertia`, `joint_error` and `error_rate` have is declared, and gains R_0 and R_1.
+        options: Of the law, COMPENSATION and ERROR_RATE among them.
         M: At signals.q (n, n).
         C: At signals.q and signals.qd (n, n).
         G: At signals.q (n,).
-        friction: As `FrictionTerms` has it.
 
     Attributes:
         e: (n,).
-        e_dot: (n,).
+        e_dot: (n,), as `error_rate` has it.
         beta: [kg·m²].
         R_1: (n,).
         effort: τ (n,).
-        next_state: Of β.
+        next_state: Of β, and of the filter of ė, if there is one.
         telemetry: The error, and β.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, friction: FrictionTerms) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, M: SX, C: SX, G: SX) -> None:
         qd, reference = signals.qd, signals.reference
-        self.e, self.e_dot = joint_error(signals)
+        self.e, e_dot = joint_error(signals)
+        self.e_dot, filtered = error_rate(signals, options, e_dot)
+        friction = FrictionTerms(robot, qd, options["friction"])
         inertia = ScalarInertia(robot, signals, M)
         self.beta = inertia.beta
         R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
         qdd = reference.qdd + (y_d + R_0 * self.e + self.R_1 * self.e_dot - y) / self.beta
         self.effort = M @ qdd + y + G + friction.coulomb
-        self.next_state = inertia.step(y)
+        self.next_state = {**inertia.step(y), **filtered}
         self.telemetry = {"joint_error": self.e, **inertia.telemetry}
