@@ -202,8 +202,8 @@ def _side_by_side(one: Mapping[str, Any]) -> list[str]:
     published, ours = one["published"], one["ours"]
     difference = "–" if ours is None or not published else f"{round(100.0 * (ours / published - 1.0), 1) + 0.0:+.1f} %"
     ends = {min(one["independent"]), max(one["independent"])} if one["independent"] else ()
-    independent = " to ".join(map(cell, sorted(ends))) or "–"
-    return [cell(published), cell(ours), difference, independent, one["verdict"]]
+    independent = " to ".join(f"{end:.4g}" for end in sorted(ends)) or "–"
+    return [f"{published:.4g}", "–" if ours is None else f"{ours:.4g}", difference, independent, one["verdict"]]
 
 
 def _columns(group: Mapping[str, Any]) -> list[str]:
