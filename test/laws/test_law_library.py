@@ -296,6 +296,8 @@ def test_the_inertia_starts_at_the_mean_and_stays_between_the_eigenvalues(panda:
         assert eigenvalues[0] <= settled <= eigenvalues[-1]
         rate = 10.0 * np.linalg.norm(qd)
         assert after == pytest.approx(settled + (mean - settled) * np.exp(-rate * 1e-3))
+        after = step(law, q, qd, reference, {"beta": mean}, gains | {"mu_0": 40.0, "mu_1": 0.0})[1]["beta"]
+        assert after == pytest.approx(settled + (mean - settled) * np.exp(-40.0 * 1e-3))
 
 
 def test_the_inertia_is_held_at_rest_and_above_its_bound(panda: RobotExpressions) -> None:

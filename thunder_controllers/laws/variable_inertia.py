@@ -13,7 +13,7 @@ from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     """τ = M(q̈_d + β⁻¹ Z q̇_d) + β⁻¹M(R_0 e + R_1 ė) + (1 − β⁻¹M) Z q̇ + G + F_C sign(q̇),  Z = C + F_V,  e = q_d − q.
 
-        μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_1 ‖q̇‖,  β(0) = tr(M)/n
+        μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_0 + μ_1 ‖q̇‖,  β(0) = tr(M)/n
 
     With an exact model β ë + (Z + R_1) ė + R_0 e = 0. The quotient is the β that makes ‖(M − β)Z q̇‖ least, so that
     little is compensated; it lies between the eigenvalues of M, and β with it, but for its lower bound.

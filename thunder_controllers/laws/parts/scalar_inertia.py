@@ -21,10 +21,10 @@ RESTING = 1e-6
 
 
 class ScalarInertia:
-    """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_1 ‖q̇‖; held while y vanishes.
+    """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_0 + μ_1 ‖q̇‖; held while y vanishes.
 
     Args:
-        signals: Where state `beta`, gains mu_1, beta_lower and telemetry `inertia` are declared.
+        signals: Where state `beta`, gains mu_0, mu_1, beta_lower and telemetry `inertia` are declared.
         M: Mass matrix at signals.q (n, n), which may be estimated.
 
     Attributes:
@@ -42,9 +42,9 @@ class ScalarInertia:
             doc="Inertia β of the error.",
             initial=ca.trace(robot["M"]) / robot.n,
         )
-        self._mu_1 = signals.gain(
-            "mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc="β tends to its value at the rate μ_1 ‖q̇‖."
-        )
+        doc = "β tends to its value at the rate μ_0 + μ_1 ‖q̇‖."
+        self._mu_0 = signals.gain("mu_0", default=0.0, bounds=(0.0, 1e4), unit="1/s", doc=doc)
+        self._mu_1 = signals.gain("mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc=doc)
         self._lower = signals.gain(
             "beta_lower",
             default=LOWEST_SHARE * self.mean,
@@ -61,7 +61,7 @@ class ScalarInertia:
         square, qd = dot(y, y), self._signals.qd
         moves = square > RESTING**2
         quotient = dot(y, self._M @ y) / ca.if_else(moves, square, 1.0)
-        share = 1.0 - ca.exp(-self._signals.dt * self._mu_1 * ca.sqrt(dot(qd, qd)))
+        share = 1.0 - ca.exp(-self._signals.dt * (self._mu_0 + self._mu_1 * ca.sqrt(dot(qd, qd))))
         return {"beta": self.beta + ca.if_else(moves, share * (quotient - self.beta), 0.0)}
 
 
