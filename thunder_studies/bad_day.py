@@ -169,6 +169,11 @@ def _frame_at_flange() -> str:
     return str(path)
 
 
+def draw_frame_at_flange(settings: Settings, _row: str) -> Iterator[Keys]:
+    """The frame of link 7 at the flange."""
+    yield {"seed": settings.seed, "robot": _frame_at_flange()}
+
+
 def draw_frames(settings: Settings, row: str) -> Iterator[Keys]:
     """The frame of link 7 at the wrist, as the file has it, or at the flange."""
     yield {"seed": settings.seed, **({"robot": _frame_at_flange()} if row.endswith("flange") else {})}

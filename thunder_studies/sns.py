@@ -22,6 +22,7 @@ from thunder_controllers.redundancy.acceleration_bounds import (
     solve_within_bounds,
 )
 from thunder_controllers.report.figures import STYLE
+from thunder_dynamics.errors import ScenarioError
 
 FloatArray = NDArray[np.float64]
 
@@ -136,6 +137,20 @@ def instants(_: Settings) -> Findings:
         }
         rows[name] = {column: round(float(value), 9) for column, value in values.items()}
     return Findings("At the first instant", rows)
+
+
+def accelerations(_: Settings) -> Findings:
+    """The accelerations at once in the states A and B, of the pseudo-inverse and by SNS."""
+    rows: dict[str, dict[str, Value]] = {}
+    for name in ("A", "B"):
+        arm = planar_arm(*STATES[name])
+        for method, solve in (("J⁺", lambda J, r, _: np.linalg.pinv(J) @ r), ("SNS", saturate_in_null_space)):
+            u = solve(arm.J, -arm.drift, BOUNDS)
+            if u is None:
+                raise ScenarioError(f"{method} finds no accelerations in state {name}", valid="states that it can do")
+            values = {f"u_{i + 1} [rad/s²]": round(float(one), 9) for i, one in enumerate(u)}
+            rows[f"{name}, {method}"] = {**values, "within bounds": float((np.abs(u) <= BOUNDS * (1.0 + KEPT)).all())}
+    return Findings("Accelerations at the first instant", rows)
 
 
 def motions(_: Settings) -> Findings:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from thunder_controllers.experiments.experiment import Criterion, Group, Outcome, Settings
+from thunder_controllers.experiments.experiment import Criterion, Findings, Group, Outcome, Published, Settings
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.study import load_study
 from thunder_controllers.simulation.scenario import merged
@@ -79,6 +79,45 @@ def test_columns_are_counts_or_statistics_and_criteria_bound_them(tmp_path: Path
     }
     expected = {Criterion("worst", 2.0, False, ("soft",), "fixed"), Criterion("runs", 1.0, at_least=True)}
     assert set(group.criteria) == expected
+
+
+def _with_published(folder: Path, section: Mapping[str, Any]) -> Path:
+    path = folder / "study.yaml"
+    published = [{"group": "plain", "source": "A, Table 1", **section}]
+    groups = {**STUDY["groups"], "computed": f"{__name__}:computed"}
+    path.write_text(yaml.safe_dump({**STUDY, "groups": groups, "published": published}))
+    return path
+
+
+def computed(_: Settings) -> Findings:
+    return Findings("Computed", {"fast": {"x": 1.0}})
+
+
+def test_published_numbers_stand_beside_rows_that_run_and_rows_that_are_computed(tmp_path: Path) -> None:
+    path = _with_published(tmp_path, {"numbers": {"error": {"soft": {"value": 2.0, "independent": [1.0, 3.0]}}}})
+    group = load_study(path).groups["plain"](Settings(cases=1))
+    assert group.published == (Published("soft", "error", 2.0, "A, Table 1", independent=(1.0, 3.0)),)
+    numbers = {"x": {"fast": {"value": 1.0, "why": "left open"}}}
+    path = _with_published(tmp_path, {"group": "computed", "within": 0.1, "numbers": numbers})
+    group = load_study(path).groups["computed"](Settings())
+    assert group.published == (Published("fast", "x", 1.0, "A, Table 1", 0.1, why="left open"),)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"group": "plian"}, "published.0: no group 'plian'; valid: "),
+        ({"numbers": {"eror": {"soft": {"value": 1.0}}}}, "published.0: no column 'eror'; valid: "),
+        ({"numbers": {"error": {"sofd": {"value": 1.0}}}}, "published.0: no row 'sofd'; valid: "),
+        ({"numbers": {"error": {"soft": {"is": 1.0}}}}, "published.0.numbers.error.soft.is: unknown key 'is'; valid: "),
+        ({"within": 0.0}, "published.0.within: 0.0; valid: "),
+    ],
+)
+def test_published_numbers_of_nothing_are_refused(section: Mapping[str, Any], message: str, tmp_path: Path) -> None:
+    path = _with_published(tmp_path, {"numbers": {}, **section})
+    with pytest.raises(ThunderError) as caught:
+        load_study(path).groups["plain"](Settings(cases=1))
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

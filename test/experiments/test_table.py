@@ -12,6 +12,7 @@ from thunder_controllers.experiments.experiment import (
     Findings,
     Group,
     Outcome,
+    Published,
     Settings,
     Spread,
 )
@@ -99,3 +100,27 @@ def test_groups_of_other_columns_have_a_table_of_their_own() -> None:
     document = make_document("test", Experiment("", {}), Settings(), groups)
     assert [[row[-1] for row in table] for table in tables(document)] == [["a", "1", "1"], ["b", "1"]]
     assert markdown(document).count("| group | row |") == 2
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "verdict"),
+    [
+        (Published("row", "x", 2.0, "A, Table 1"), 2.09, "passes"),
+        (Published("row", "x", -2.0, "A, Table 1"), -1.91, "passes"),
+        (Published("row", "x", 2.0, "A, Table 1"), 2.11, "fails"),
+        (Published("row", "x", 2.0, "A, Table 1", within=0.1), 2.11, "passes"),
+        (Published("row", "x", 2.0, "A, Table 1", independent=(3.0, 2.5)), 2.4, "passes by the independent ones"),
+        (Published("row", "x", 2.0, "A, Table 1", independent=(3.0,), why="left open"), 4.0, "left open"),
+        (Published("row", "x", 2.0, "A, Table 1", why="left open"), None, "fails"),
+    ],
+)
+def test_a_published_number_passes_or_says_why_not_or_is_missed(
+    published: Published, ours: float | None, verdict: str
+) -> None:
+    group = Findings("Group", {"row": {"x": ours}}, published=(published,))
+    document = make_document("test", Experiment("", {}), Settings(), {"group": group})
+    (_, (head, cells)) = tables(document)
+    shown = dict(zip(head, cells, strict=True))
+    assert (shown["source"], shown["number"], shown["verdict"]) == ("A, Table 1", "x", verdict)
+    assert bool(missed(document)) == (verdict == "fails")
+    assert ours is None or shown["difference"] == f"{100.0 * (ours / published.value - 1.0):+.1f} %"

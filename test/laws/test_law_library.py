@@ -263,6 +263,23 @@ def test_on_its_reference_the_effort_is_inverse_dynamics(panda: RobotExpressions
     assert_close(step(build_law(name, panda), q, qd, reference)[0], expected, 1e-12)
 
 
+@pytest.mark.parametrize("name", ["computed_torque", "pd_plus", "variable_inertia", "variable_inertia_adaptive"])
+def test_the_rate_of_the_error_goes_through_a_low_pass_on_request(panda: RobotExpressions, name: str) -> None:
+    """T ε̇ + ε = ė, exact for a constant ė; a filter that has settled is the direct law, and τ is affine in ε."""
+    q, qd, reference = joint_sample(np.random.default_rng(6), 7)
+    law, T, dt, e_dot, away = build_law(name, panda, error_rate="filtered"), 0.02, 1e-3, reference["qd"] - qd, 0.3
+
+    def filtered(before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        effort, after, _ = step(law, q, qd, reference, {"error_rate": before}, {"error_filter": T}, dt=dt)
+        return effort, after["error_rate"]
+
+    (settled, _), (near, after), (far, _) = (filtered(e_dot + k * away) for k in range(3))
+    assert_close(after, e_dot + away * np.exp(-dt / T), 1e-14)
+    assert_close(settled, step(build_law(name, panda), q, qd, reference)[0], 1e-12)
+    assert_close(far - settled, 2.0 * (near - settled), 1e-9)
+    assert np.abs(near - settled).min() > 0.0
+
+
 def test_the_inertia_starts_at_the_mean_and_stays_between_the_eigenvalues(panda: RobotExpressions) -> None:
     law, rng = build_law("variable_inertia", panda), np.random.default_rng(4)
     gains = {"beta_lower": 1e-9}
@@ -279,6 +296,8 @@ def test_the_inertia_starts_at_the_mean_and_stays_between_the_eigenvalues(panda:
         assert eigenvalues[0] <= settled <= eigenvalues[-1]
         rate = 10.0 * np.linalg.norm(qd)
         assert after == pytest.approx(settled + (mean - settled) * np.exp(-rate * 1e-3))
+        after = step(law, q, qd, reference, {"beta": mean}, gains | {"mu_0": 40.0, "mu_1": 0.0})[1]["beta"]
+        assert after == pytest.approx(settled + (mean - settled) * np.exp(-40.0 * 1e-3))
 
 
 def test_the_inertia_is_held_at_rest_and_above_its_bound(panda: RobotExpressions) -> None:

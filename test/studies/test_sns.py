@@ -70,9 +70,13 @@ def test_the_stop_ends_at_zero_and_its_sign_alone_chatters() -> None:
 
 
 def test_the_experiment_keeps_its_criteria(tmp_path: Path) -> None:
-    groups = [argument for group in ("instant", "random", "stop") for argument in ("--group", group)]
+    groups = [argument for group in ("instant", "accelerations", "random", "stop") for argument in ("--group", group)]
     result = CliRunner().invoke(experiment_command, ["sns", "--out", str(tmp_path), "--cases", "100", *groups])
     assert result.exit_code == 0, result.output
     table = json.loads((tmp_path / "table.json").read_text())
     assert [table["groups"]["instant"]["rows"][name]["feasible share"] for name in STATES] == [1.0, 1.0, 0.0, 1.0]
     assert (tmp_path / "stop_stop.png").stat().st_size > 10_000
+    verdicts = {(one["row"], one["column"]): one["verdict"] for one in table["groups"]["accelerations"]["published"]}
+    infeasible = verdicts.pop(("A, J⁺", "within bounds"))
+    assert infeasible == "an error of the source: joint 3 needs 36.19, its bound is 31.42"
+    assert len(verdicts) == 6 and set(verdicts.values()) == {"passes"}

@@ -173,4 +173,4 @@ def summarise(group: Group, outcomes: Sequence[Outcome]) -> Findings:
     with matplotlib.style.context(STYLE):
         drawn = {name: draw(results) for name, draw in group.figures.items()}
     figures = {name: figure for name, figure in drawn.items() if figure is not None}
-    return Findings(group.title, rows, group.criteria, figures, results)
+    return Findings(group.title, rows, group.criteria, figures, results, group.published)

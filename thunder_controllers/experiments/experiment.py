@@ -125,6 +125,32 @@ class Criterion:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A number of a publication, beside which a cell of the table stands.
+
+    A cell passes within a share `within` of the number, or of what lies between the least and the largest of
+    `independent`.
+
+    Args:
+        row: Of the group's table.
+        column: Of it; of a `Spread`, the mean is compared.
+        value: As published.
+        source: Publication and table.
+        within: Relative.
+        independent: What simulations that share no code with this package give for the published set-up.
+        why: What keeps this number from being reproduced; without it, a cell that does not pass is missed.
+    """
+
+    row: str
+    column: str
+    value: float
+    source: str
+    within: float = 0.05
+    independent: tuple[float, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Group:
     """Cases that are run, in parallel, and shown together.
 
@@ -135,6 +161,7 @@ class Group:
         columns: Of its table; None: `table.COLUMNS`.
         figures: What draws its results beside the common figure, by name: `figures.over_time` and `figures.estimates`
             make such functions.
+        published: Numbers of publications that its rows stand beside.
     """
 
     title: str
@@ -142,6 +169,7 @@ class Group:
     criteria: tuple[Criterion, ...] = ()
     columns: Mapping[str, Column] | None = None
     figures: Mapping[str, Draw] = field(default_factory=dict)
+    published: tuple[Published, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +182,7 @@ class Findings:
         criteria: What the rows must meet.
         figures: What it drew, by name; each becomes `<group>_<name>.png` and a part of the page.
         results: Of its cases; empty where there are none.
+        published: Numbers of publications that its rows stand beside.
     """
 
     title: str
@@ -161,6 +190,7 @@ class Findings:
     criteria: tuple[Criterion, ...] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     results: Results = ()
+    published: tuple[Published, ...] = ()
 
 
 @dataclass(frozen=True)

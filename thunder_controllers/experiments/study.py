@@ -13,7 +13,17 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from thunder_controllers.experiments.experiment import Case, Column, Criterion, Draw, Experiment, Group, Settings
+from thunder_controllers.experiments.experiment import (
+    Case,
+    Column,
+    Criterion,
+    Draw,
+    Experiment,
+    Findings,
+    Group,
+    Published,
+    Settings,
+)
 from thunder_controllers.experiments.figures import ERROR, Panel, draw_estimates, over_time
 from thunder_controllers.experiments.runner import choose_run
 from thunder_controllers.experiments.table import COLUMNS, faults, spread, summary
@@ -62,10 +72,9 @@ class CriterionSection(Strict):
             NameNotFoundError: if there is no such column or row.
             ScenarioError: if there is not one bound.
         """
-        named = [("column", column, columns), *(("row", row, rows) for row in (*self.rows, self.times) if row)]
-        for what, name, known in named:
-            if name not in known:
-                raise NameNotFoundError(f"no {what} '{name}'", where=where, valid=nearest(name, known))
+        _known("column", column, columns, where)
+        for row in filter(None, (*self.rows, self.times)):
+            _known("row", row, rows, where)
         bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
         if len(bounds) != 1:
             raise ScenarioError("not one bound", where=where, valid="at_most or at_least, one of them")
@@ -107,14 +116,55 @@ class GroupSection(Strict):
     long: Keys = {}
 
 
+class PublishedNumber(Strict):
+    """What `Published` says of one cell."""
+
+    value: Finite
+    independent: tuple[Finite, ...] = ()
+    why: str = ""
+
+
+class PublishedSection(Strict):
+    """What a source says of the rows of a group.
+
+    Attributes:
+        group: Name of the group.
+        source: Publication and table.
+        within: A cell passes within this share of the number.
+        numbers: By column, then by row.
+    """
+
+    group: str
+    source: str
+    within: Positive = 0.05
+    numbers: Mapping[str, Mapping[str, PublishedNumber]]
+
+    def of(self, columns: Collection[str], rows: Collection[str], where: str) -> Iterable[Published]:
+        """Make what the rows stand beside.
+
+        Raises:
+            NameNotFoundError: if there is no such column or row.
+        """
+        for column, own in self.numbers.items():
+            _known("column", column, columns, where)
+            for row, one in own.items():
+                _known("row", row, rows, where)
+                yield Published(row, column, one.value, self.source, self.within, one.independent, one.why)
+
+
 class StudyFile(Strict):
-    """Groups by name: a mapping, laid over `common`, or the `module:function` of a computed one."""
+    """Groups by name: a mapping, laid over `common`, or the `module:function` of a computed one.
+
+    Attributes:
+        published: Numbers of publications, beside which those of the groups are shown.
+    """
 
     description: str
     setup: str = ""
     cases: int = Field(200, ge=1, le=MOST_CASES)
     common: Keys = {}
     groups: Mapping[str, Keys | str]
+    published: tuple[PublishedSection, ...] = ()
 
 
 def load_study(path: Path) -> Experiment:
@@ -124,13 +174,34 @@ def load_study(path: Path) -> Experiment:
         ThunderError: with file and key, and what would be valid.
     """
     file = check_keys(StudyFile, parse_yaml(read_text(path), str(path)).data, str(path))
-    groups = {
+    groups: dict[str, Callable[[Settings], Group | Findings]] = {
         name: _function(group, f"{path}: groups.{name}")
         if isinstance(group, str)
         else partial(_build, path, name, merged(file.common, group))
         for name, group in file.groups.items()
     }
+    for place, section in enumerate(file.published):
+        where = f"{path}: published.{place}"
+        _known("group", section.group, groups, where)
+        groups[section.group] = partial(_beside, groups[section.group], section, where)
     return Experiment(file.description, groups, file.setup.rstrip("\n"), file.cases)
+
+
+def _known(what: str, name: str, known: Collection[str], where: str) -> None:
+    if name not in known:
+        raise NameNotFoundError(f"no {what} '{name}'", where=where, valid=nearest(name, known))
+
+
+def _beside(
+    build: Callable[[Settings], Group | Findings], section: PublishedSection, where: str, settings: Settings
+) -> Group | Findings:
+    """A group with what a section says of it."""
+    group = build(settings)
+    if isinstance(group, Findings):
+        rows, columns = list(group.rows), next(iter(group.rows.values()), {})
+        return replace(group, published=(*group.published, *section.of(columns, rows, where)))
+    rows = [case.row for case in group.cases]
+    return replace(group, published=(*group.published, *section.of(group.columns or COLUMNS, rows, where)))
 
 
 def _function(reference: str, where: str) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from thunder_controllers.experiments.experiment import (
     Experiment,
     Findings,
     Outcome,
+    Published,
     Settings,
     Spread,
     Value,
@@ -28,6 +29,12 @@ Document = dict[str, Any]
 """What `table.json` holds."""
 
 RUNAWAY = "runaway"
+
+FAILS = "fails"
+"""Of a number that is published, and neither reproduced nor explained."""
+
+BESIDE = ["group", "row", "source", "number", "published", "ours", "difference", "independent", "verdict"]
+"""Header of the table of what is published."""
 
 SETTLED = 1e-3
 """A case succeeds with a mean error of at most this in its window [m, rad]."""
@@ -99,7 +106,35 @@ def _group(group: Findings) -> dict[str, Any]:
             row: [[one.ended, *(_rounded(one.values.get(name)) for name in ("error", "peak_speed"))] for one in own]
             for row, own in cases.items()
         },
+        "published": [_compared(one, group) for one in group.published],
     }
+
+
+def _compared(published: Published, group: Findings) -> dict[str, Any]:
+    """A cell beside what is published, and what may be said of it."""
+    ours = _mean(group.rows[published.row][published.column])
+    verdict = FAILS if ours is None else _said(ours, published)
+    return {
+        "row": published.row,
+        "column": published.column,
+        "source": published.source,
+        "published": published.value,
+        "ours": _rounded(ours),
+        "independent": list(published.independent),
+        "verdict": verdict,
+        "kept": verdict != FAILS,
+    }
+
+
+def _said(ours: float, published: Published) -> str:
+    if _is_near(ours, (published.value,), published.within):
+        return "passes"
+    is_beside = bool(published.independent) and _is_near(ours, published.independent, published.within)
+    return "; ".join(filter(None, ("passes by the independent ones" * is_beside, published.why))) or FAILS
+
+
+def _is_near(value: float, known: Sequence[float], within: float) -> bool:
+    return min(one - within * abs(one) for one in known) <= value <= max(one + within * abs(one) for one in known)
 
 
 def _judged(criterion: Criterion, row: str, group: Findings, cases: Sequence[Outcome]) -> dict[str, Any]:
@@ -119,25 +154,29 @@ def _mean(value: Value) -> float | None:
 
 
 def missed(document: Document) -> list[str]:
-    """Describe each criterion that is missed."""
-    return [
-        f"{group['title']}, {one['row']}: {one['text']} (is {cell(one['value'])})"
-        for group in document["groups"].values()
-        for one in group["criteria"]
-        if not one["kept"]
-    ]
+    """Describe each criterion that is missed, and each published number that is, for no reason that is stated."""
+    lines = []
+    for group in document["groups"].values():
+        for one in group["criteria"]:
+            if not one["kept"]:
+                lines.append(f"{group['title']}, {one['row']}: {one['text']} (is {cell(one['value'])})")
+        for one in group.get("published", ()):
+            if not one["kept"]:
+                what = f"{one['column']} is published as {cell(one['published'])} (is {cell(one['ours'])})"
+                lines.append(f"{group['title']}, {one['row']}: {what}")
+    return lines
 
 
 def verdict(document: Document) -> list[str]:
     """Say which criteria are missed, or that all are kept; nothing where there are none."""
-    is_judged = any(group["criteria"] for group in document["groups"].values())
+    is_judged = any(group["criteria"] or group.get("published") for group in document["groups"].values())
     return [f"Missed: {line}" for line in missed(document)] or ["All criteria are kept."] * is_judged
 
 
 def tables(document: Document, earlier: Document | None = None) -> list[list[list[str]]]:
     """Lay the tables out, one for groups in a row that have the same columns, each with its header first.
 
-    A value that differs from the earlier document's is shown after it.
+    A value that differs from the earlier document's is shown after it. The last table is what is published beside ours.
     """
     with_columns = [(_columns(group), key) for key, group in document["groups"].items()]
     result = []
@@ -151,7 +190,20 @@ def tables(document: Document, earlier: Document | None = None) -> list[list[lis
                 cells = (_change(old.get(name), values[name]) for name in columns)
                 table.append([group["title"], row, *cells])
         result.append(table)
-    return result
+    beside = [
+        [group["title"], one["row"], one["source"], one["column"], *_side_by_side(one)]
+        for group in document["groups"].values()
+        for one in group.get("published", ())
+    ]
+    return result + [[BESIDE, *beside]] * bool(beside)
+
+
+def _side_by_side(one: Mapping[str, Any]) -> list[str]:
+    published, ours = one["published"], one["ours"]
+    difference = "–" if ours is None or not published else f"{round(100.0 * (ours / published - 1.0), 1) + 0.0:+.1f} %"
+    ends = {min(one["independent"]), max(one["independent"])} if one["independent"] else ()
+    independent = " to ".join(f"{end:.4g}" for end in sorted(ends)) or "–"
+    return [f"{published:.4g}", "–" if ours is None else f"{ours:.4g}", difference, independent, one["verdict"]]
 
 
 def _columns(group: Mapping[str, Any]) -> list[str]:

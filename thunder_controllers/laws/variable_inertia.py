@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
+from thunder_controllers.laws.parts.friction import COMPENSATION
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.parts.task import ERROR_RATE
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-@takes(COMPENSATION)
+@takes(COMPENSATION, ERROR_RATE)
 def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     """τ = M(q̈_d + β⁻¹ Z q̇_d) + β⁻¹M(R_0 e + R_1 ė) + (1 − β⁻¹M) Z q̇ + G + F_C sign(q̇),  Z = C + F_V,  e = q_d − q.
 
-        μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_1 ‖q̇‖,  β(0) = tr(M)/n
+        μ β̇ + β = yᵀM y / ‖y‖²,  y = Z q̇,  μ⁻¹ = μ_0 + μ_1 ‖q̇‖,  β(0) = tr(M)/n
 
     With an exact model β ë + (Z + R_1) ė + R_0 e = 0. The quotient is the β that makes ‖(M − β)Z q̇‖ least, so that
     little is compensated; it lies between the eigenvalues of M, and β with it, but for its lower bound.
@@ -22,8 +23,7 @@ def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
         robot: Any robot; with joints of both kinds the one inertia β stands for [kg·m²] and [kg] alike.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
-    friction = FrictionTerms(robot, signals.qd, options["friction"])
-    dynamics = ErrorDynamics(robot, signals, robot["M"], robot["C"], robot["G"], friction)
+    dynamics = ErrorDynamics(robot, signals, options, robot["M"], robot["C"], robot["G"])
     return signals.law(
         "variable_inertia",
         "Computed torque with an inertia that follows the arm.",

@@ -16,12 +16,13 @@ from thunder_controllers.laws.adaptation.limit import (
     gamma_of_links,
     weight_of,
 )
-from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
+from thunder_controllers.laws.parts.friction import COMPENSATION
 from thunder_controllers.laws.parts.gains import LARGEST_ADAPTATION
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
+from thunder_controllers.laws.parts.task import ERROR_RATE
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -38,7 +39,7 @@ MASS_RANGE = (0.5, 2.0)
 """Default bounds of the masses over those of the robot file: R_1 M̂/(β M) is a feedback of velocity (theory.md §5)."""
 
 
-@takes(ADAPTED, COMPENSATION)
+@takes(ADAPTED, COMPENSATION, ERROR_RATE)
 def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     """τ of `variable_inertia` with M̂, Ĉ, Ĝ of masses θ̂ that adapt: σ Γ θ̂̇ = κ Wᵀ(ė + α e),  W = β M̂⁻¹Y_θ(q, q̇, q̈).
 
@@ -57,7 +58,7 @@ def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
 
     model = Dynamics(robot.kinematics(q), masses.all_parameters)
     M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
-    dynamics = ErrorDynamics(robot, signals, M, C, G, FrictionTerms(robot, qd, options["friction"]))
+    dynamics = ErrorDynamics(robot, signals, options, M, C, G)
     scan = Scan(signals)
     Y_theta = masses.regressor(q, scan.qd, scan.qdd)
     W = dynamics.beta * factor_ldl(M).solve(Y_theta)

@@ -6,9 +6,9 @@ import casadi as ca
 
 from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
-from thunder_controllers.laws.parts.task import joint_error
+from thunder_controllers.laws.parts.task import error_rate, joint_error
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Options, Signals
 from thunder_dynamics.spatial import dot
 
 SX = ca.SX
@@ -21,10 +21,10 @@ RESTING = 1e-6
 
 
 class ScalarInertia:
-    """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_1 ‖q̇‖; held while y vanishes.
+    """β, with μ β̇ + β = yᵀM y / ‖y‖² and μ⁻¹ = μ_0 + μ_1 ‖q̇‖; held while y vanishes.
 
     Args:
-        signals: Where state `beta`, gains mu_1, beta_lower and telemetry `inertia` are declared.
+        signals: Where state `beta`, gains mu_0, mu_1, beta_lower and telemetry `inertia` are declared.
         M: Mass matrix at signals.q (n, n), which may be estimated.
 
     Attributes:
@@ -42,9 +42,9 @@ class ScalarInertia:
             doc="Inertia β of the error.",
             initial=ca.trace(robot["M"]) / robot.n,
         )
-        self._mu_1 = signals.gain(
-            "mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc="β tends to its value at the rate μ_1 ‖q̇‖."
-        )
+        doc = "β tends to its value at the rate μ_0 + μ_1 ‖q̇‖."
+        self._mu_0 = signals.gain("mu_0", default=0.0, bounds=(0.0, 1e4), unit="1/s", doc=doc)
+        self._mu_1 = signals.gain("mu_1", default=10.0, bounds=(0.0, 1e4), unit="1/rad", doc=doc)
         self._lower = signals.gain(
             "beta_lower",
             default=LOWEST_SHARE * self.mean,
@@ -61,7 +61,7 @@ class ScalarInertia:
         square, qd = dot(y, y), self._signals.qd
         moves = square > RESTING**2
         quotient = dot(y, self._M @ y) / ca.if_else(moves, square, 1.0)
-        share = 1.0 - ca.exp(-self._signals.dt * self._mu_1 * ca.sqrt(dot(qd, qd)))
+        share = 1.0 - ca.exp(-self._signals.dt * (self._mu_0 + self._mu_1 * ca.sqrt(dot(qd, qd))))
         return {"beta": self.beta + ca.if_else(moves, share * (quotient - self.beta), 0.0)}
 
 
@@ -71,30 +71,32 @@ class ErrorDynamics:
         τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
 
     Args:
-        signals: Where what `ScalarInertia` and `joint_error` have is declared, and gains R_0 and R_1.
+        signals: Where what `ScalarInertia`, `joint_error` and `error_rate` have is declared, and gains R_0 and R_1.
+        options: Of the law, COMPENSATION and ERROR_RATE among them.
         M: At signals.q (n, n).
         C: At signals.q and signals.qd (n, n).
         G: At signals.q (n,).
-        friction: As `FrictionTerms` has it.
 
     Attributes:
         e: (n,).
-        e_dot: (n,).
+        e_dot: (n,), as `error_rate` has it.
         beta: [kg·m²].
         R_1: (n,).
         effort: τ (n,).
-        next_state: Of β.
+        next_state: Of β, and of the filter of ė, if there is one.
         telemetry: The error, and β.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, M: SX, C: SX, G: SX, friction: FrictionTerms) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, M: SX, C: SX, G: SX) -> None:
         qd, reference = signals.qd, signals.reference
-        self.e, self.e_dot = joint_error(signals)
+        self.e, e_dot = joint_error(signals)
+        self.e_dot, filtered = error_rate(signals, options, e_dot)
+        friction = FrictionTerms(robot, qd, options["friction"])
         inertia = ScalarInertia(robot, signals, M)
         self.beta = inertia.beta
         R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
         qdd = reference.qdd + (y_d + R_0 * self.e + self.R_1 * self.e_dot - y) / self.beta
         self.effort = M @ qdd + y + G + friction.coulomb
-        self.next_state = inertia.step(y)
+        self.next_state = {**inertia.step(y), **filtered}
         self.telemetry = {"joint_error": self.e, **inertia.telemetry}

@@ -16,6 +16,10 @@ SX = ca.SX
 
 OPTION = Option("task", "Follow the pose, or the position and leave the orientation free.", ("pose", "position"))
 
+ERROR_RATE = Option(
+    "error_rate", "ė as it is, or through a low-pass of the time constant error_filter.", ("direct", "filtered")
+)
+
 ACTIVATION_ANGLE = float(np.deg2rad(160.0))
 """A host refuses to activate with a larger orientation error [rad]: at 180° it has no direction."""
 
@@ -113,3 +117,24 @@ def joint_error(signals: Signals) -> tuple[SX, SX]:
         "joint_error", size=signals.robot.n, unit="rad|m", doc="q_d − q.", activation_bounds=bounds
     )
     return signals.reference.q - signals.q, signals.reference.qd - signals.qd
+
+
+def error_rate(signals: Signals, options: Options, e_dot: SX) -> tuple[SX, dict[str, SX]]:
+    """ė (n,) as the option `error_rate` has it, and the next state of the filter, if there is one.
+
+    filtered: ε with T ε̇ + ε = ė, ε(0) = 0, exact for an ė that is constant since the last step. It declares the state
+    `error_rate` and the gain error_filter, T. What falls by a law falls with ė alone: the lag T of the damping is to be
+    small beside what R_1 or K_d makes of it.
+
+    Args:
+        options: Of the law, ERROR_RATE among them.
+        e_dot: q̇_d − q̇.
+    """
+    if options["error_rate"] == "direct":
+        return e_dot, {}
+    unit = "rad/s|m/s"
+    before = signals.state("error_rate", size=signals.robot.n, default=0.0, unit=unit, doc="ė through the low-pass.")
+    doc = "Time constant of the low-pass of ė."
+    T = signals.gain("error_filter", default=2e-3, bounds=(1e-5, 1.0), unit="s", doc=doc)
+    now = e_dot + (before - e_dot) * ca.exp(-signals.dt / T)
+    return now, {"error_rate": now}
