@@ -367,6 +367,7 @@ class RobotExpressions:
         if any(link.joint.kind.rate for link in self.model.links):
             self._declare_catalogue(catalogue.Rates)
         self._declare_catalogue(catalogue.Established)
+        self._declare_catalogue(catalogue.MatrixRates)
         self._declare_catalogue(catalogue.Catalogue)
         if self.model.nq == self.model.nv and GEOMETRY.isdisjoint(self.parameters.symbols):
             self._declare_catalogue(catalogue.ReducedRegressor)

@@ -56,6 +56,13 @@ C_KEYWORDS = frozenset(
 GRAVITY = (0.0, 0.0, -9.81)
 """Default gravity in the world frame [m/s²]."""
 
+STRAIGHT_PAIRS = 115
+"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105.
+
+From 14 spatial joints on loops are faster for Yr, from 15 for C, from some 20 for M, but later for trees of short
+branches: docs/benchmarks.md has the times.
+"""
+
 PARAMETER_GROUPS = (
     "par_DHtable",
     "par_world2L0",
@@ -269,6 +276,11 @@ class RobotModel:
     def neutral(self) -> FloatArray:
         """The configuration in which every joint counts as zero, shape (nq,)."""
         return np.concatenate([link.joint.kind.neutral for link in self.links if link.joint.coupling is None])
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are more than STRAIGHT_PAIRS pairs of a link and a velocity that moves it."""
+        return sum(len(self.v_ranges[j]) for i in range(self.n) for j in self.path(i)) > STRAIGHT_PAIRS
 
     @property
     def has_coupled_joints(self) -> bool:

@@ -22,7 +22,6 @@ from robots import general_robot, pinocchio_model, random_inertia, random_robot,
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_dynamics.codegen import loops
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import Joint, JointKind, Link, Pose, RobotModel
 from thunder_dynamics.runtime.robot import Robot
@@ -80,7 +79,7 @@ def test_compiled_robot_with_every_parameter_symbolic_is_the_symbolic_one() -> N
 
 
 def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 4)
+    monkeypatch.setattr("thunder_dynamics.model.STRAIGHT_PAIRS", 4)
     model = random_robot(11, 5, tree=True, dh=True)
     assert [link.parent for link in model.links] != list(range(-1, 4))
     for group in ("par_DYN", "par_DHtable", "par_gravity", "par_world2L0", "par_Ln2EE"):
@@ -93,7 +92,7 @@ def test_loops_of_a_large_robot_are_the_straight_code(monkeypatch: pytest.Monkey
 def test_loops_of_joints_with_several_velocities_are_the_straight_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 3)
+    monkeypatch.setattr("thunder_dynamics.model.STRAIGHT_PAIRS", 3)
     model = general_robot(6, 5)
     folder = td.build(model, folder=tmp_path)
     assert "thunder_project" in (folder / "random_robot_gen.c").read_text()
@@ -105,7 +104,7 @@ def test_loops_without_the_components_that_no_screw_has_are_the_straight_code(
     kind: JointKind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Parallel axes: turning about them moves nothing along them, and sliding along them turns nothing."""
-    monkeypatch.setattr(loops, "STRAIGHT_PAIRS", 3)
+    monkeypatch.setattr("thunder_dynamics.model.STRAIGHT_PAIRS", 3)
     rng, placement = np.random.default_rng(4), Pose(np.eye(3), np.array([0.3, 0.0, 0.1]))
     joints = [Joint(f"joint{i}", kind, placement) for i in range(3)]
     links = [Link(f"link{i}", i - 1, joint, random_inertia(rng)) for i, joint in enumerate(joints)]

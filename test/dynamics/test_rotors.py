@@ -10,10 +10,10 @@ import pytest
 from evaluation import assert_close, evaluate
 from robots import pinocchio_model, random_robot, random_state, with_rotors
 
-from thunder_dynamics.codegen.loops import STRAIGHT_PAIRS
 from thunder_dynamics.errors import ModelError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.joints import Coupling, Elasticity, Joint, JointKind
+from thunder_dynamics.model import STRAIGHT_PAIRS
 
 RELATIVE = 1e-10
 """Double precision, a few thousand operations on both sides."""

@@ -164,6 +164,15 @@ class Established(Functions):
         """Time derivative of M, equal to C + Cᵀ, n×n."""
         return time_derivative(self._robot["M"], [(q, self._kinematics.configuration_rate(dq))])
 
+
+class MatrixRates(Functions):
+    """Rates of C and G, of the established interface; for a large robot on request, whose code they would double."""
+
+    @property
+    def on_request(self) -> bool:
+        """A large robot's are compiled only if a build names them."""
+        return self._model.is_large
+
     def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Time derivative of C, n×n."""
         return self._rates.coriolis_rate() if self._has_constant_subspaces else self._rate("C")

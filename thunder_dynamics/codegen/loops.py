@@ -27,13 +27,6 @@ from thunder_dynamics.spatial import cross
 
 SX = ca.SX
 
-STRAIGHT_PAIRS = 115
-"""Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105.
-
-From 14 spatial joints on loops are faster for Yr, from 15 for C, from some 20 for M, but later for trees of short
-branches: docs/benchmarks.md has the times.
-"""
-
 
 @dataclass(frozen=True)
 class Table:
@@ -74,8 +67,7 @@ class Loops:
     def functions(self) -> Mapping[str, LoopedFunction]:
         """Looped functions by name."""
         # Several joints may follow one velocity, which has then no single screw.
-        pairs = sum(len(self._model.v_ranges[j]) for i in range(self._model.n) for j in self._model.path(i))
-        if pairs <= STRAIGHT_PAIRS or self._model.has_coupled_joints:
+        if not self._model.is_large or self._model.has_coupled_joints:
             return {}
         n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):

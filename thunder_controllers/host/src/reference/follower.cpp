@@ -44,10 +44,10 @@ bool ReferenceFollower::restart(const double* q) noexcept {
 }
 
 ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, double timeout) noexcept {
-  std::copy(values_.begin(), values_.end(), before_.begin());
   if (channel_.messages.fetch()) take_further();
   const double since = stamp_ ? dt : 0.0;  // no time has passed since the activation
   if (message().number != taken_) {
+    std::copy(values_.begin(), values_.end(), before_.begin());
     if (!take(q)) return ReferenceState::failed;
     taken_ = message().number;
     stamp_ = t;
@@ -120,10 +120,11 @@ bool ReferenceFollower::take(const double* q) noexcept {
 }
 
 void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
+  std::copy(message.values.begin(), message.values.end(), wanted_.begin());
   for (int i = 0; i < law_->reference.n_entries; ++i) {
+    if ((message.given >> i) & 1u) continue;
     const thunder_entry& entry = law_->reference.entries[i];
-    const std::vector<double>& source = (message.given >> i) & 1u ? message.values : place_.values();
-    std::copy_n(source.begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
+    std::copy_n(place_.values().begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
   }
   std::copy(wanted_.begin(), wanted_.end(), values_.begin());
   if (source_ != ReferenceSource::stream) {
@@ -147,7 +148,7 @@ void ReferenceFollower::take_sample(double t, double dt) noexcept {
 /// A stream that gives places alone ends at its last one.
 void ReferenceFollower::rest_at_sample(double t, double dt) noexcept {
   std::fill(wanted_.begin() + layout_.velocity, wanted_.begin() + layout_.standard, 0.0);
-  stream_.take(wanted_.data(), t, t, dt, message().motion.limits, before_.data(), rates_.settle());
+  stream_.take(wanted_.data(), t, t, dt, message().motion.limits, values_.data(), rates_.settle());
 }
 
 void ReferenceFollower::stop() noexcept {

@@ -33,14 +33,14 @@ void fill(std::vector<ScalarSample>& columns, const PoseSample& sample) noexcept
   std::copy(pose.begin(), pose.end(), columns.begin());
 }
 
-/// The length of a vector of some numbers of columns.
-double length(const std::vector<ScalarSample>& columns, std::size_t first, std::size_t last,
-              double ScalarSample::*number) noexcept {
+/// The length of the vector of a number of each of some columns.
+template <class Number>
+double length(std::size_t first, std::size_t last, Number number) noexcept {
   double sum = 0.0;
-  for (std::size_t i = first; i < last; ++i) sum += columns[i].*number * columns[i].*number;
+  for (std::size_t i = first; i < last; ++i) sum += number(i) * number(i);
   if (std::isfinite(sum)) return std::sqrt(sum);
   sum = 0.0;  // squares may be too large where numbers are not; hypot is slow
-  for (std::size_t i = first; i < last; ++i) sum = std::hypot(sum, columns[i].*number);
+  for (std::size_t i = first; i < last; ++i) sum = std::hypot(sum, number(i));
   return sum;
 }
 
@@ -59,10 +59,10 @@ Stream::Stream(const thunder_law& law, const SampleLayout& layout, const Options
       sample_(layout.is_cartesian ? 7 : speed_.size()),
       carried_(sample_),
       away_(sample_),
-      jolt_(sample_),
-      news_(sample_),
       next_(sample_),
-      kept_(sample_.size()) {}
+      news_(sample_.size()),
+      jolt_(news_),
+      kept_(news_) {}
 
 void Stream::begin() noexcept {
   due_.reset();
@@ -78,6 +78,10 @@ void Stream::visit_groups(const MotionLimits& limits, Visit visit) const noexcep
   if (layout_.is_cartesian) visit(0, 3, limits.linear_velocity, limits.linear_acceleration);
   // A quaternion goes half of the angle.
   if (turns_) visit(3, 7, 0.5 * limits.angular_velocity, 0.5 * limits.angular_acceleration);
+}
+
+double Stream::speed_of_sample(std::size_t first, std::size_t last) const noexcept {
+  return length(first, last, [this](std::size_t i) { return sample_[i].velocity; });
 }
 
 void Stream::read(const double* reference, Columns& columns) const noexcept {
@@ -103,26 +107,31 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   for (std::size_t i = 0; i < away_.size(); ++i) kept_[i] = approach(i, elapsed).acceleration;
   if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : std::max(gap, period_ * (1.0 - gap / kMemory));
   begun_ = now - dt;
-  read(reference, away_);
-  news_ = due_ ? carried_ : away_;
+  if (std::equal(flat_.begin(), flat_.end(), reference)) {
+    away_ = sample_;  // the sample before was reached
+  } else {
+    read(reference, away_);
+  }
+  const Columns& before = due_ ? carried_ : away_;
   due_ = due;
   std::copy_n(sample, flat_.size(), flat_.begin());
   moves_ = std::any_of(flat_.begin() + layout_.velocity, flat_.end(), [](double r) { return std::abs(r) > kAtRest; });
   if (layout_.is_cartesian) {
     pose_ = PoseSample::from(layout_, sample);
     fill(sample_, pose_);
-    align(news_, away_);
+    align(before, away_);
     align(away_, sample_);
     pose_.orientation = {sample_[3].value, sample_[4].value, sample_[5].value, sample_[6].value};
   } else {
     read(sample, sample_);
   }
+  for (std::size_t i = 0; i < news_.size(); ++i) news_[i] = before[i].value;
   plan_stop(limits);
   carry(begun_ - due);
   for (std::size_t i = 0; i < away_.size(); ++i) {
-    news_[i] = sum(news_[i], -1.0, carried_[i]);
+    news_[i] -= carried_[i].value;
     away_[i] = sum(away_[i], -1.0, carried_[i]);
-    jolt_[i] = {0.0, 0.0, away_[i].acceleration - kept_[i]};
+    jolt_[i] = away_[i].acceleration - kept_[i];
     away_[i].acceleration = kept_[i];
   }
   soonest_ = std::max({dt, settle, period_, due - begun_});
@@ -135,7 +144,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
 void Stream::plan_stop(const MotionLimits& limits) noexcept {
   shape_.duration = 0.0;
   visit_groups(limits, [this](std::size_t first, std::size_t last, double, double acceleration) {
-    const double speed = length(sample_, first, last, &ScalarSample::velocity);
+    const double speed = speed_of_sample(first, last);
     shape_.duration = std::max(shape_.duration, StopShape::shortest(speed, acceleration));
   });
 }
@@ -146,8 +155,8 @@ void Stream::plan_stop(const MotionLimits& limits) noexcept {
 void Stream::plan_approach(const MotionLimits& limits, double left) noexcept {
   duration_ = soonest_;
   visit_groups(limits, [this, left](std::size_t first, std::size_t last, double velocity, double acceleration) {
-    const double news = length(news_, first, last, &ScalarSample::value);
-    const double jump = std::max(0.0, news - length(sample_, first, last, &ScalarSample::velocity) * period_);
+    const double news = length(first, last, [this](std::size_t i) { return news_[i]; });
+    const double jump = std::max(0.0, news - speed_of_sample(first, last) * period_);
     duration_ = std::max({duration_, left + 2.0 * jump / velocity, 2.0 * std::sqrt(news / acceleration)});
   });
 }
@@ -162,6 +171,10 @@ void Stream::carry(double age) noexcept {
   const double horizon = kPeriods * period_;
   const bool is_past = age > horizon;
   is_late_ = is_past && moves_ && period_ > 0.0;
+  if (age == 0.0) {
+    carried_ = sample_;
+    return;
+  }
   ScalarSample time{age, 1.0, 0.0};
   if (is_past) time = sum({horizon, 0.0, 0.0}, 1.0, shape_.at(age - horizon, 1.0, 0.0));
   if (!layout_.is_cartesian) {
@@ -194,7 +207,7 @@ void Stream::advance(double now, double* reference) noexcept {
   for (std::size_t i = 0; i < next_.size() && !is_over_; ++i) {
     next_[i] = sum(next_[i], 1.0, approach(i, elapsed));
     if (elapsed < soonest_) {
-      next_[i] = sum(next_[i], 1.0, evaluate_quintic(jolt_[i], {0.0, 0.0, 0.0}, soonest_, elapsed / soonest_));
+      next_[i] = sum(next_[i], 1.0, evaluate_quintic({0.0, 0.0, jolt_[i]}, {0.0, 0.0, 0.0}, soonest_, elapsed / soonest_));
     }
   }
   if (std::all_of(next_.begin(), next_.end(), is_finite)) write(next_, reference);

@@ -50,6 +50,8 @@ Brake::Brake(const Options& options, const Limits& limits, const thunder_library
 }
 
 void Brake::restart() noexcept {
+  if (!has_acted_) return;
+  has_acted_ = false;
   for (std::vector<double>* values : {&added_, &velocity_, &held_}) std::fill(values->begin(), values->end(), 0.0);
   resume();
 }
@@ -82,6 +84,7 @@ double Brake::hold(std::size_t joint, double qd, double effort) noexcept {
 
 void Brake::apply(const ArmInertia& inertia, const double* safe_effort, const double* qd, double* effort) noexcept {
   const std::size_t n = damping_.size();
+  has_acted_ = true;
   const std::vector<double>& M = inertia.matrix();
   slowed_ = M;
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,36 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/safety/cholesky.hpp"
 
-#include <Eigen/Cholesky>
+#include <cmath>
+
+#include "thunder/host/library/signals.hpp"
 
 namespace thunder {
-namespace {
-
-using Matrix = Eigen::Map<const Eigen::MatrixXd>;
-using Vector = Eigen::Map<Eigen::VectorXd>;
-
-}  // namespace
 
 bool Cholesky::factor(const double* A) noexcept {
-  Eigen::Map<Eigen::MatrixXd> L(factor_.data(), n_, n_);
-  L = Matrix(A, n_, n_);
-  return L.allFinite() && Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(L).info() == Eigen::Success;
+  if (!all_finite(A, static_cast<int>(factor_.size()))) return false;
+  for (std::size_t column = 0; column < n_; ++column) {
+    for (std::size_t row = column; row < n_; ++row) {
+      double value = A[n_ * column + row];
+      for (std::size_t k = 0; k < column; ++k) value -= at(row, k) * at(column, k);
+      if (row > column) {
+        at(row, column) = value * at(column, column);
+      } else if (value > 0.0) {
+        at(row, column) = 1.0 / std::sqrt(value);
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 void Cholesky::solve(double* b) const noexcept {
-  const Matrix L(factor_.data(), n_, n_);
-  Vector x(b, n_);
-  L.triangularView<Eigen::Lower>().solveInPlace(x);
-  L.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= at(i, k) * b[k];
+    b[i] *= at(i, i);
+  }
+  for (std::size_t i = n_; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n_; ++k) b[i] -= at(k, i) * b[k];
+    b[i] *= at(i, i);
+  }
 }
 
 double Cholesky::inverse_diagonal(std::size_t i) noexcept {
-  const auto n = static_cast<std::size_t>(n_);
   double sum = 0.0;
-  for (std::size_t row = i; row < n; ++row) {
+  for (std::size_t row = i; row < n_; ++row) {
     double value = row == i ? 1.0 : 0.0;
-    for (std::size_t k = i; k < row; ++k) value -= factor_[n * k + row] * column_[k];
-    column_[row] = value / factor_[n * row + row];
+    for (std::size_t k = i; k < row; ++k) value -= at(row, k) * column_[k];
+    column_[row] = value * at(row, row);
     sum += column_[row] * column_[row];
   }
   return sum;

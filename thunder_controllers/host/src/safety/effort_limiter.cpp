@@ -19,8 +19,9 @@ void EffortLimiter::restart(const double* effort) noexcept {
 
 GuardBits EffortLimiter::apply(const double* wanted, double dt, double* effort) noexcept {
   GuardBits guards = 0;
+  const double time = std::min(dt, period_);
   for (std::size_t i = 0; i < limit_.size(); ++i) {
-    const double step = rate_limit_[i] * std::min(dt, period_);
+    const double step = rate_limit_[i] * time;
     const double ramped = std::clamp(wanted[i], previous_[i] - step, previous_[i] + step);
     const double limited = std::clamp(ramped, -limit_[i], limit_[i]);
     // An effort at its limit is where it will be, however much more is wanted.
@@ -42,7 +43,7 @@ Handover::Handover(std::vector<double> limit, const std::vector<double>& rate_li
   for (double& rate : largest_rate_) rate *= kShare;
 }
 
-void Handover::restart() noexcept { std::fill(difference_.begin(), difference_.end(), 0.0); }
+void Handover::restart() noexcept { is_over_ = true; }
 
 void Handover::begin(const double* held, const double* believed) noexcept {
   double effort = 0.0;
@@ -53,14 +54,17 @@ void Handover::begin(const double* held, const double* believed) noexcept {
     effort += std::pow(held[i] / limit_[i], 2);
     missing += std::pow(difference_[i] / limit_[i], 2);
   }
-  if (!(missing <= effort)) restart();
+  is_over_ = !(missing <= effort);
 }
 
 void Handover::apply(double dt, double* effort) noexcept {
+  if (is_over_) return;
+  is_over_ = true;
   for (std::size_t i = 0; i < limit_.size(); ++i) {
     const double step = rate_[i] * std::min(dt, period_);
     difference_[i] -= std::clamp(difference_[i], -step, step);
     effort[i] += difference_[i];
+    is_over_ = is_over_ && difference_[i] == 0.0;
   }
 }
 

@@ -85,7 +85,7 @@ class ReferenceFollower {
   MotionPlayer player_;
   Reach reach_;
   std::vector<double> values_;
-  std::vector<double> before_;  ///< the update before
+  std::vector<double> before_;  ///< those when the newest request came
   std::vector<double> wanted_;  ///< what is written, before it is approached, or what a motion makes
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;

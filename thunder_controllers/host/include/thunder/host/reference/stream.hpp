@@ -55,6 +55,7 @@ class Stream {
   void visit_groups(const MotionLimits& limits, Visit visit) const noexcept;
   void read(const double* reference, Columns& columns) const noexcept;
   void write(const Columns& columns, double* reference) const noexcept;
+  double speed_of_sample(std::size_t first, std::size_t last) const noexcept;
   void plan_stop(const MotionLimits& limits) noexcept;
   void plan_approach(const MotionLimits& limits, double left) noexcept;
   ScalarSample approach(std::size_t i, double elapsed) const noexcept;
@@ -69,9 +70,9 @@ class Stream {
   Columns sample_;             ///< the same
   Columns carried_;            ///< c
   Columns away_;               ///< Δ when the sample came, but for
-  Columns jolt_;               ///< what the sample changes of the acceleration, which a long Δ would go on with for long
-  Columns news_;               ///< c before, less c, then
   Columns next_;               ///< r
+  std::vector<double> news_;   ///< value of c before, less that of c, then
+  std::vector<double> jolt_;   ///< what the sample changes of the acceleration, which a long Δ would go on with for long
   std::vector<double> kept_;   ///< acceleration of Δ before
   StopShape shape_;
   std::optional<double> due_;  ///< [s]

@@ -76,6 +76,7 @@ class Brake {
   std::vector<double> ahead_;     ///< w
   std::vector<double> slowed_;    ///< M + h D, column-major
   Cholesky factor_;
+  bool has_acted_ = false;  ///< since the restart
 };
 
 }  // namespace thunder

@@ -58,6 +58,7 @@ class Handover {
   double period_;
   std::vector<double> difference_;
   std::vector<double> rate_;
+  bool is_over_ = true;  ///< the difference is zero
 };
 
 /// The part of a law's effort that limits keep from the robot, as a low-pass of kTime.

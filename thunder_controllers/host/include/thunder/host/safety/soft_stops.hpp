@@ -65,14 +65,17 @@ class SoftStops {
     double swing;                 ///< T [s]
     double far_damping;           ///< least D far from a stop
     double per_far, per_velocity, per_slowing, per_fall;  ///< reciprocals, for each step would divide by them
+    bool is_known;                ///< the rotor
   };
-  struct Range {
-    double least, most;
+  /// Of a joint now. `is_felt`: the inertia of M is all that the motor moves.
+  struct State {
+    double q, speed, bias;
+    bool is_felt;
   };
 
   bool is_within(const double* q, double margins) const noexcept;
-  Range at_position(std::size_t joint, double q, double speed, double bias, bool is_felt) const noexcept;
-  Range at_speed(std::size_t joint, double speed, double bias, bool is_felt) const noexcept;
+  double by_position(std::size_t joint, const State& now, double effort) const noexcept;
+  double by_speed(std::size_t joint, const State& now, double effort) const noexcept;
 
   double bandwidth_;
   std::vector<Joint> joints_;
