@@ -355,8 +355,11 @@ class RobotExpressions:
         for group, symbol in self.parameters.symbols.items():
             self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
 
-    def _declare(self, name: str, arguments: str, descr: str, build: Callable[[], SX]) -> None:
-        self._specs[name] = FunctionSpec(name, tuple(arguments.split()), descr, build, name not in catalogue.VECTORS)
+    def _declare(
+        self, name: str, arguments: str, descr: str, build: Callable[[], SX], *, on_request: bool = False
+    ) -> None:
+        taken, is_matrix = tuple(arguments.split()), name not in catalogue.VECTORS
+        self._specs[name] = FunctionSpec(name, taken, descr, build, is_matrix, on_request)
 
     def _declare_functions(self) -> None:
         self._declare_kinematics()
@@ -409,6 +412,7 @@ class RobotExpressions:
                 "q",
                 f"Jacobian of the CoM of link {self.model.links[i - 1].name}, world frame, linear first, 6×n.",
                 partial(self._kinematics.jacobian_com, i),
+                on_request=self.model.is_large,
             )
 
     def _name_above(self, i: int) -> str:

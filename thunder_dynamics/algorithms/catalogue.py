@@ -168,10 +168,9 @@ class Established(Functions):
 class MatrixRates(Functions):
     """Rates of C and G, of the established interface; for a large robot on request, whose code they would double."""
 
-    @property
-    def on_request(self) -> bool:
-        """A large robot's are compiled only if a build names them."""
-        return self._model.is_large
+    def __init__(self, robot: Robot) -> None:
+        super().__init__(robot)
+        self.on_request = self._model.is_large
 
     def C_dot(self, q: SX, dq: SX, ddq: SX) -> SX:
         """Time derivative of C, n×n."""
