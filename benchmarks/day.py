@@ -144,8 +144,7 @@ def _case(arm: str, base: dict[str, Any], heaviest: float, seed: int, rng: np.ra
         "torque_lag": rng.uniform(0.0, 0.002),
         "faults": [_fault(rng)] if faulty else [],
     }
-    joints = base["reference"]["type"] == "joint_lissajous"
-    reference = {"phase": rng.uniform(-np.pi, np.pi), "frequency": rng.uniform(0.1, 0.4)} if joints else {}
+    reference = {"phase": rng.uniform(-np.pi, np.pi)}
     config = merged(base, {"plant": plant, "reference": reference, "duration": SECONDS, "seed": seed})
     return Case(f"{arm}, faulty" if faulty else arm, RunConfig.model_validate(config), 0.5)
 
