@@ -37,7 +37,8 @@ def set_random(robots: list[Any], model: RobotModel, seed: int) -> None:
             values = symbolic_values(model, group)
             value = values * rng.uniform(0.9, 1.1, values.size)
         else:
-            value = rng.uniform(-2, 2, len(model.elastic_joints) if group.endswith("x") else model.n)
+            size = len(model.elastic_joints) if "x" in group else 6 if group == "w" else model.n
+            value = rng.uniform(-2, 2, size)
         for robot in robots:
             getattr(robot, name)(value)
 

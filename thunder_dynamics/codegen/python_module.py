@@ -54,6 +54,8 @@ def _constants(package: Package) -> list[str]:
     lines = [f"    {key}: {_annotation(value)} = {value!r}" for key, value in constants(package).items()]
     numbers = {group: tuple(map(float, model.parameters(group))) for group in PARAMETER_GROUPS}
     symbolic = {group: tuple(np.flatnonzero(model.symbolic[group]).tolist()) for group in package.groups}
+    taken = {argument for function in package.functions for argument in function.arguments} | {*package.groups}
+    others = {name: package.arguments[name].size for name in stored_arguments(package) if name not in taken}
     return [
         *lines,
         "    _file = __file__",
@@ -63,6 +65,7 @@ def _constants(package: Package) -> list[str]:
         *(f"        {group!r}: {values!r}," for group, values in numbers.items()),
         "    }",
         f"    _symbolic = {symbolic!r}",
+        f"    _others = {others!r}",
     ]
 
 

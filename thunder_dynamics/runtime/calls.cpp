@@ -4,9 +4,11 @@
 #include <dlfcn.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -96,8 +98,10 @@ struct Library {
   }
 
   /// What the functions take, and the parameters that none takes, as they are in the robot file.
-  py::dict defaults() const {
+  /// Of every argument: the library's, and zeros for those that none of its functions takes, of the sizes `others`.
+  py::dict defaults(const std::map<std::string, std::size_t>& others) const {
     py::dict all;
+    for (const auto& [name, size] : others) all[py::str(name)] = py::cast(std::vector<double>(size));
     const auto add = [&all](const thunder_entry& entry) {
       const py::str name(entry.name);
       if (all.contains(name)) return;
@@ -116,7 +120,8 @@ struct Library {
 /// The functions of a library at the arguments of one robot.
 class Calls : public Arguments {
  public:
-  explicit Calls(const Library& library) : Arguments(library.defaults()) {
+  Calls(const Library& library, const std::map<std::string, std::size_t>& others)
+      : Arguments(library.defaults(others)) {
     int work = 0, integer_work = 0;
     for (int i = 0; i < library.data->n_functions; ++i) {
       const thunder_function& data = library.data->functions[i];
@@ -178,7 +183,8 @@ PYBIND11_MODULE(_calls, module) {
       .def(py::init<const std::string&>(), py::arg("path"), "Raises RuntimeError if the file is none, or another ABI's.")
       .def_property_readonly("hash", [](const Library& l) { return l.data->hash; }, "Of its contents.");
   py::class_<Calls, Arguments>(module, "Calls", "The arguments of one robot, and the functions of its library.")
-      .def(py::init<const Library&>(), py::arg("library"))
+      .def(py::init<const Library&, const std::map<std::string, std::size_t>&>(), py::arg("library"), py::arg("others"),
+           "others: sizes of arguments that no function takes.")
       .def("vector", &Calls::vector, py::arg("name"), "What the function is at the arguments, shape (size,).")
       .def("matrix", &Calls::matrix, py::arg("name"), "The same, shape (rows, cols).");
 }

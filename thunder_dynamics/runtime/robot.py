@@ -70,6 +70,8 @@ class Robot:
     """Every group of parameters as it is in the robot file."""
     _symbolic: ClassVar[Mapping[str, tuple[int, ...]]]
     """Groups of run-time parameters, and which of their numbers these are."""
+    _others: ClassVar[Mapping[str, int]]
+    """Sizes of the arguments that no function of the library takes: they have a setter all the same."""
     _library: ClassVar[Library | None] = None
 
     def __init__(self) -> None:
@@ -88,7 +90,7 @@ class Robot:
         if cls._library is None:
             path = Path(cls._file).resolve().with_name(f"lib{cls.robotName}.so")
             cls._library = open_library(read_verified(path.parent, path.name), path, cls._hash)
-        return Calls(cls._library)
+        return Calls(cls._library, cls._others)
 
     def __getstate__(self) -> FloatArray:
         return self._evaluates.values
