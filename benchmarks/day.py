@@ -20,12 +20,16 @@ import builds
 import closed_loops
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 from program import cores
 
 from thunder_controllers.experiments.comparison import csv_text
 from thunder_controllers.experiments.engine import run_cases
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Outcome
 from thunder_controllers.simulation.scenario import RunConfig, merged
+from thunder_studies.arms import ROTOR
+
+FloatArray = NDArray[np.float64]
 
 SECONDS = 60.0
 """Of a run."""
@@ -71,12 +75,6 @@ ARMS: dict[str, tuple[dict[str, Any], float]] = {
 }
 """What each arm does, and the heaviest body that it picks up [kg]."""
 
-EFFORTS = {"panda": (87.0,) * 4 + (12.0,) * 3, "ur5": (150.0,) * 3 + (28.0,) * 3, "planar3r": (60.0, 30.0, 10.0)}
-"""Limits [N·m], by which friction and rotors go."""
-
-ROTOR = 1.0 / 300.0
-"""Inertia of a rotor by its joint's effort limit [s²]."""
-
 FAULTS: tuple[dict[str, Any], ...] = (
     {"type": "loss", "share": 0.5},
     {"type": "dropout", "probability": 0.2},
@@ -113,27 +111,29 @@ def main() -> int:
     return 0 if all(_is_fine(case, one) for case, one in results) else 1
 
 
-def _with_rotors(arm: str, folder: Path) -> dict[str, Any]:
-    """Write the arm's file with rotors, which default gains go by; the keys of a scenario that name it."""
+def _with_rotors(arm: str, folder: Path) -> tuple[Path, FloatArray]:
+    """Write the arm's file with rotors, which default gains go by; its path, and its effort limits [N·m]."""
     whole = yaml.safe_load((ROBOTS / f"{arm}.yaml").read_text(encoding="utf-8"))
     robot = {key: value for key, value in whole.items() if not key.startswith("PI_")}  # names of YAML
-    for link, effort in zip(robot["dynamics"].values(), EFFORTS[arm], strict=True):
-        link["rotor"] = {"inertia": ROTOR * effort}
+    efforts = np.array(robot["thunder"]["limits"]["effort"], dtype=float)
+    for link, effort in zip(robot["dynamics"].values(), efforts, strict=True):
+        link["rotor"] = {"inertia": float(ROTOR * effort)}
     file = folder / f"{arm}.yaml"
     file.write_text(yaml.safe_dump(robot, sort_keys=False), encoding="utf-8")
-    return {"robot": str(file), "plant": {"engine": "model", "urdf": str(file)}}
+    return file, efforts
 
 
 def _cases(arm: str, count: int, rng: np.random.Generator, folder: Path) -> Iterator[Case]:
-    base, heaviest = merged(ARMS[arm][0], _with_rotors(arm, folder)), ARMS[arm][1]
-    for k in range(count):
-        yield _case(arm, base, heaviest, k, rng, rng.uniform() < FAULTY)
+    (known, heaviest), (file, efforts) = ARMS[arm], _with_rotors(arm, folder)
+    base = merged(known, {"robot": str(file), "plant": {"engine": "model", "urdf": str(file)}})
+    for _ in range(count):
+        yield _case(arm, base, heaviest, efforts, rng)
 
 
-def _case(arm: str, base: dict[str, Any], heaviest: float, seed: int, rng: np.random.Generator, faulty: bool) -> Case:
+def _case(arm: str, base: dict[str, Any], heaviest: float, efforts: FloatArray, rng: np.random.Generator) -> Case:
     """A run in which bodies are picked up and put down, one after the other."""
     link = base["law"]["options"]["adapted_links"][0]
-    efforts = np.array(EFFORTS[arm])
+    is_faulty = rng.uniform() < FAULTY
     times = np.sort(rng.uniform(0.0, SECONDS, 2 * BODIES)).reshape(BODIES, 2)
     viscous, coulomb = rng.uniform(0.0, 0.005) * efforts, rng.uniform(0.0, 0.0035) * efforts
     plant = {
@@ -142,11 +142,13 @@ def _case(arm: str, base: dict[str, Any], heaviest: float, seed: int, rng: np.ra
         "noise": {"q_std": 10.0 ** rng.uniform(-6.0, -4.5)},
         "torque_delay": 1e-3 * rng.integers(0, 3),
         "torque_lag": rng.uniform(0.0, 0.002),
-        "faults": [_fault(rng)] if faulty else [],
+        "faults": [_fault(rng)] if is_faulty else [],
     }
     reference = {"phase": rng.uniform(-np.pi, np.pi)}
-    config = merged(base, {"plant": plant, "reference": reference, "duration": SECONDS, "seed": seed})
-    return Case(f"{arm}, faulty" if faulty else arm, RunConfig.model_validate(config), 0.5)
+    config = merged(
+        base, {"plant": plant, "reference": reference, "duration": SECONDS, "seed": int(rng.integers(2**31))}
+    )
+    return Case(f"{arm}, faulty" if is_faulty else arm, RunConfig.model_validate(config), 0.5)
 
 
 def _body(rng: np.random.Generator, link: str, heaviest: float, comes: float, goes: float) -> dict[str, Any]:

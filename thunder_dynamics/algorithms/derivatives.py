@@ -7,6 +7,7 @@ costs less, are forward-mode automatic differentiation of the expressions, whose
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import casadi as ca
 
@@ -17,6 +18,7 @@ from thunder_dynamics.algorithms.dynamics import (
     added,
     applied,
     christoffel_operator,
+    motion_cross,
     transposed_applied,
 )
 from thunder_dynamics.algorithms.joint_motion import Screw, power
@@ -93,7 +95,7 @@ class StateRates:
         inertias, inertia_rates = self._dynamics.composite_inertias, list(map(_inertia_rate, self._betas))
         rates = []
         for i, (v, a, beta_rate) in enumerate(
-            zip(self._velocities, self._accelerations(), self._beta_rates(inertia_rates), strict=True)
+            zip(self._velocities, self._accelerations, self._beta_rates(inertia_rates), strict=True)
         ):
             mine = []
             for screw in self._kinematics.subspaces[i]:
@@ -129,6 +131,7 @@ class StateRates:
             rates[parent] = added(rates[parent], self._dynamics.operator_to_parent(i, total))
         return rates
 
+    @cached_property
     def _accelerations(self) -> list[Screw]:
         """v° of every link."""
         accelerations: list[Screw] = []
@@ -146,7 +149,7 @@ class StateRates:
                 added(motion_cross(a, screw), motion_cross(v, rate)) for screw, rate in zip(screws, rates, strict=True)
             )
             for v, a, screws, rates in zip(
-                self._velocities, self._accelerations(), self._kinematics.subspaces, first, strict=True
+                self._velocities, self._accelerations, self._kinematics.subspaces, first, strict=True
             )
         ]
 
@@ -155,12 +158,6 @@ def _inertia_rate(beta: Operator) -> Body:
     """I^c° = β + βᵀ as m, h and Σ."""
     momentum, B22 = beta
     return SX(0.0), momentum, ca.trace(B22) * SX.eye(3) - (B22 + B22.T)
-
-
-def motion_cross(twist: Screw, other: Screw) -> Screw:
-    """v × of two twists."""
-    (v, w), (linear, angular) = twist, other
-    return cross(w, linear) + cross(v, angular), cross(w, angular)
 
 
 def force_cross(twist: Screw, wrench: Screw) -> Screw:

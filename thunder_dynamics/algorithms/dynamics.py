@@ -164,6 +164,12 @@ def transposed_applied(body: Body, twist: Screw, screw: Screw) -> SX:
     return SX(cross(mass * v + cross(w, h), linear) - cross(v, cross(h, angular)) + second @ cross(w, angular))
 
 
+def motion_cross(twist: Screw, other: Screw) -> Screw:
+    """v × of two twists."""
+    (v, w), (linear, angular) = twist, other
+    return cross(w, linear) + cross(v, angular), cross(w, angular)
+
+
 def added(*pairs: tuple[SX, SX]) -> tuple[SX, SX]:
     """The sum of wrenches, twists or operators."""
     first, second = pairs[0]
@@ -328,15 +334,10 @@ class Dynamics:
     def screw_rates(self, velocities: Sequence[Screw], qd: SX) -> list[tuple[Screw, ...]]:
         """Ṡ_j = S_j° + v_j × S_j of every joint j, in its link."""
         components = self.kinematics.subspace_rates(qd)
-        own = []
-        for (v, w), subspace, rates in zip(velocities, self.kinematics.subspaces, components, strict=True):
-            own.append(
-                tuple(
-                    (rate_v + cross(w, s_v) + cross(v, s_w), rate_w + cross(w, s_w))
-                    for (s_v, s_w), (rate_v, rate_w) in zip(subspace, rates, strict=True)
-                )
-            )
-        return own
+        return [
+            tuple(added(rate, motion_cross(velocity, screw)) for screw, rate in zip(subspace, rates, strict=True))
+            for velocity, subspace, rates in zip(velocities, self.kinematics.subspaces, components, strict=True)
+        ]
 
 
 def coriolis_reference(M: SX, q: SX, qd: SX) -> SX:

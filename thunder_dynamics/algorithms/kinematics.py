@@ -237,13 +237,10 @@ class Kinematics:
 
     @cached_property
     def _screws(self) -> dict[tuple[int, int], tuple[Screw, ...]]:
-        return self.carried(self.subspaces)
-
-    def carried(self, columns: Sequence[tuple[Screw, ...]]) -> dict[tuple[int, int], tuple[Screw, ...]]:
-        """Columns of every joint j, given in its link, seen from every link i that it moves: by (j, i)."""
+        """Screws of every joint j seen from every link i that it moves, by (j, i)."""
         seen: dict[tuple[int, int], tuple[Screw, ...]] = {}
         for i, link in enumerate(self.model.links):
-            seen[i, i] = columns[i]
+            seen[i, i] = self.subspaces[i]
             for j in self.model.path(link.parent):
                 seen[j, i] = tuple(self.motion_to_link(i, *screw) for screw in seen[j, link.parent])
         return seen

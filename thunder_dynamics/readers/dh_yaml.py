@@ -103,7 +103,16 @@ def validate(document: YamlDocument, kind: type[Schema]) -> Schema:
         raise RobotFileError(what, where=document.where(path), valid=valid) from error
 
 
-class _Builder:
+class _Document:
+    """What refuses a key of a document."""
+
+    document: YamlDocument
+
+    def _fail(self, path: KeyPath, what: str, valid: str) -> None:
+        raise RobotFileError(what, where=self.document.where(path), valid=valid)
+
+
+class _Builder(_Document):
     """A validated document → RobotModel; what depends on the number of joints is checked here."""
 
     def __init__(self, document: YamlDocument, entry: RobotEntry) -> None:
@@ -131,9 +140,6 @@ class _Builder:
             symbolic=self.symbolic,
             source=self.document.source,
         )
-
-    def _fail(self, path: KeyPath, what: str, valid: str) -> None:
-        raise RobotFileError(what, where=self.document.where(path), valid=valid)
 
     def _expect(self, path: KeyPath, values: Sequence[Any] | None, count: int, reason: str) -> None:
         if values is not None and len(values) != count:
@@ -272,7 +278,7 @@ class _Builder:
         return result
 
 
-class _UrdfRobot:
+class _UrdfRobot(_Document):
     """A validated document that names a URDF → RobotModel: the URDF's, with what the document says instead."""
 
     def __init__(self, document: YamlDocument, path: Path, entry: UrdfRobotEntry) -> None:
@@ -340,9 +346,6 @@ class _UrdfRobot:
             joint = replace(joint, rotor_inertia=reflected_inertia(entry.rotor.inertia, entry.rotor.gear_ratio))
         inertia = Inertia.from_dyn([given[key] for key in DYN_NAMES]) if given else link.inertia
         return replace(link, inertia=inertia, friction=friction, joint=joint)
-
-    def _fail(self, path: KeyPath, what: str, valid: str) -> None:
-        raise RobotFileError(what, where=self.document.where(path), valid=valid)
 
 
 def _composed(first: Frame, second: Frame) -> Frame:

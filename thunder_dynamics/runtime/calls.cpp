@@ -97,8 +97,8 @@ struct Library {
     }
   }
 
-  /// What the functions take, and the parameters that none takes, as they are in the robot file.
-  /// Of every argument: the library's, and zeros for those that none of its functions takes, of the sizes `others`.
+  /// What the functions take, and the parameters that none takes, as they are in the robot file; zeros for arguments
+  /// that none takes, of the sizes `others`.
   py::dict defaults(const std::map<std::string, std::size_t>& others) const {
     py::dict all;
     for (const auto& [name, size] : others) all[py::str(name)] = py::cast(std::vector<double>(size));
