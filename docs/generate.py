@@ -51,6 +51,8 @@ ABOUT = {
     "J_cm_i": ("m, 1", f"{CRAIG}, ch. 5"),
     "J_ee": ("m, 1", f"{CRAIG}, ch. 5"),
     "J_ee_dot": ("m/s, 1/s", "derivative of the columns by hand"),
+    "J_i_dot": ("m/s, 1/s", "derivative of the columns by hand"),
+    "J_ee_wrt_q": ("m, 1", "cross products of the columns"),
     "J_ee_ddot": ("m/s², 1/s²", AD),
     "J_ee_pinv": ("1/m, 1", "Nakamura & Hanafusa 1986"),
     "M": ("kg·m²", f"{FEATHERSTONE}, ch. 6, composite bodies"),
@@ -293,7 +295,7 @@ def functions() -> str:
     models[1] = models[1].with_rotor_inertias(dict.fromkeys(rigid, 0.1))
     for robot in map(RobotExpressions, models):
         for name in (*robot.functions, *robot.functions_on_request):
-            key = re.sub(r"^(Dl|Dm|D|K)\d+$", r"\1i", re.sub(r"^(T_0|J_cm|T|J)_\d+$", r"\1_i", name))
+            key = re.sub(r"^(Dl|Dm|D|K)\d+$", r"\1i", re.sub(r"^(T_0|J_cm|T|J)_\d+(_dot)?$", r"\1_i\2", name))
             if found.get(key, (robot, ""))[0] is robot:  # of T_0_i, J_i and so on, the last
                 found[key] = (robot, name)
     parts = []

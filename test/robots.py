@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import in_plane
 from thunder_dynamics.model import Frame, Joint, JointKind, Link, Pose, RobotModel
 from thunder_dynamics.spatial import rot_axis, rotation_from_ypr, vector
 
@@ -109,16 +110,10 @@ def on_a_curve() -> JointKind:
     return JointKind("rail", transform)
 
 
-def universal() -> JointKind:
-    """Two angles, about x and then about the turned y."""
-    return JointKind(
-        "universal", lambda q, axis: (rot_axis((1, 0, 0), q[0]) @ rot_axis((0, 1, 0), q[1]), [0, 0, 0]), nq=2, nv=2
-    )
-
-
 _PINOCCHIO = {
     JointKind.REVOLUTE: lambda axis: pin.JointModelRevoluteUnaligned(axis),
     JointKind.PRISMATIC: lambda axis: pin.JointModelPrismaticUnaligned(axis),
+    JointKind.UNIVERSAL: lambda axis: pin.JointModelUniversal(np.array(axis), np.asarray(in_plane(axis)[0])),
     JointKind.PLANAR: lambda axis: pin.JointModelPlanar(),
     JointKind.SPHERICAL: lambda axis: pin.JointModelSpherical(),
     JointKind.FREE: lambda axis: pin.JointModelFreeFlyer(),

@@ -21,6 +21,7 @@ from thunder_dynamics.algorithms.base_parameters import (
     find_base_parameters,
     parameter_names,
 )
+from thunder_dynamics.algorithms.derivatives import time_derivative
 from thunder_dynamics.algorithms.drives import friction_matrices, rotor_inertias, rotor_regressor
 from thunder_dynamics.algorithms.dynamics import (
     Dynamics,
@@ -43,6 +44,9 @@ NO_ARITHMETIC = frozenset({ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT})
 
 TOGETHER = "+"
 """Between the names of functions that are computed together."""
+
+TIME_DERIVATIVE = re.compile(r"(\w+)_d([1-9])t")
+"""Names of time derivatives of any order: of a function's name, and the order."""
 
 RESERVED = re.compile(r"(par_|law_|table_).*|numJoints|numPar(DYN|REG)|work")
 """Names that the generated code gives a meaning of its own: parameter groups, laws, tables, members of the class."""
@@ -135,11 +139,14 @@ class RobotExpressions:
         return tuple(found)
 
     def spec(self, name: str) -> FunctionSpec:
-        """Description of a function.
+        """Description of a function; <name>_d<k>t is the time derivative of order k of one of q and its rates.
 
         Raises:
             NameNotFoundError: listing the functions there are.
+            ExpressionError: for the time derivative of a function that has other arguments.
         """
+        if name not in self._specs and (match := TIME_DERIVATIVE.fullmatch(name)) and match[1] in self._specs:
+            self._declare_time_derivative(name, match[1], int(match[2]))
         if name not in self._specs:
             raise NameNotFoundError(f"no function '{name}'", where=self.model.name, valid=nearest(name, self._specs))
         return self._specs[name]
@@ -393,6 +400,31 @@ class RobotExpressions:
         else:
             self._declare_catalogue(catalogue.NumericInertias)
 
+    def _declare_time_derivative(self, name: str, of: str, order: int) -> None:
+        rates = [catalogue.rate_name(k) for k in range(1, 20)]
+        arguments = self._specs[of].arguments
+        if other := [argument for argument in arguments if argument not in ("q", *rates)]:
+            valid = "functions of q, dq, ddq, …"
+            raise ExpressionError(f"{of} depends on {', '.join(other)}", where=f"function '{name}'", valid=valid)
+        highest = order + max((1 + rates.index(a) for a in arguments if a in rates), default=0)
+        for k, rate in enumerate(rates[:highest], start=1):
+            if rate not in self.arguments:
+                self.add_argument(
+                    rate, self.model.nv, f"rad/s^{k}|m/s^{k}", f"Derivatives of the joint positions, order {k}."
+                )
+
+        def build() -> SX:
+            expression = self[of]
+            for _ in range(order):
+                expression = time_derivative(expression, catalogue.motion(self, highest))
+            return expression
+
+        descr = f"Time derivative of {of}, order {order}."
+        is_matrix = self._specs[of].is_matrix
+        self._specs[name] = FunctionSpec(
+            name, ("q", *rates[:highest]) if arguments else (), descr, build, is_matrix, True
+        )
+
     def _declare_kinematics(self) -> None:
         for i in range(self.n + 1):
             what = "base frame L0" if i == 0 else f"link {self.model.links[i - 1].name}"
@@ -414,6 +446,16 @@ class RobotExpressions:
                 partial(self._kinematics.jacobian_com, i),
                 on_request=self.model.is_large,
             )
+            self._declare(
+                f"J_{i}_dot",
+                "q dq",
+                f"Time derivative of J_{i}, 6×n.",
+                partial(self._link_jacobian_dot, i),
+                on_request=True,
+            )
+
+    def _link_jacobian_dot(self, i: int) -> SX:
+        return self._kinematics.jacobian_dot(i - 1, self._kinematics.poses[i][1], self.symbol("dq"))
 
     def _name_above(self, i: int) -> str:
         """What link i hangs on, from 1 on."""
@@ -431,6 +473,12 @@ class RobotExpressions:
         descr = f"Jacobian of {what}, world frame, linear first, 6×n."
         self._declare(f"J_{name}", "q", descr, lambda: self._kinematics.jacobian(link, pose()[1]))
         self._declare(f"J_{name}_dot", "q dq", f"Time derivative of J_{name}, 6×n.", jacobian_dot)
+
+        def jacobian_wrt_q() -> SX:
+            return self._kinematics.jacobian_wrt_q(link, pose()[1])
+
+        descr = f"∂J_{name}/∂q: column k is vec ∂J_{name}/∂q_k, columns of J_{name} stacked, 6n×n."
+        self._declare(f"J_{name}_wrt_q", "q", descr, jacobian_wrt_q, on_request=True)
 
     def _declare_catalogue(self, kind: type[catalogue.Functions]) -> None:
         entries = kind(self)

@@ -7,6 +7,7 @@ its origin, then its angular velocity, both in its own frame.
 | kind | q | v |
 | --- | --- | --- |
 | `REVOLUTE`, `PRISMATIC` | angle about, or way along, the axis | q̇ |
+| `UNIVERSAL` | angle about the axis, then about the first one of `in_plane` | q̇ |
 | `PLANAR` | x, y across the axis, angle about it | twist in the link frame: v_x, v_y, ω |
 | `SPHERICAL` | quaternion x, y, z, w of the link in the placement | angular velocity in the link frame |
 | `FREE` | position in the placement, then that quaternion | twist in the link frame, linear part first |
@@ -59,6 +60,7 @@ class JointKind:
 
     REVOLUTE: ClassVar[JointKind]
     PRISMATIC: ClassVar[JointKind]
+    UNIVERSAL: ClassVar[JointKind]
     PLANAR: ClassVar[JointKind]
     SPHERICAL: ClassVar[JointKind]
     FREE: ClassVar[JointKind]
@@ -93,6 +95,12 @@ def in_plane(axis: Axis) -> tuple[Any, Any]:
     first = cross(_UNIT[largest - 1], axis)
     first = first / float(np.linalg.norm(first))
     return first, cross(axis, first)
+
+
+def _universal_subspace(q: Any, axis: Axis) -> Columns:
+    second = in_plane(axis)[0]
+    turned = rot_axis(second, -q[1])
+    return [(_ZERO, [sum(turned[i, k] * axis[k] for k in range(3)) for i in range(3)]), (_ZERO, second)]
 
 
 def _planar_transform(q: Any, axis: Axis) -> tuple[Any, Any]:
@@ -130,6 +138,13 @@ JointKind.REVOLUTE = JointKind(
 )
 JointKind.PRISMATIC = JointKind(
     "prismatic", lambda q, axis: (np.eye(3), _scaled(axis, q[0])), subspace=lambda q, axis: [(axis, _ZERO)]
+)
+JointKind.UNIVERSAL = JointKind(
+    "universal",
+    lambda q, axis: (rot_axis(axis, q[0]) @ rot_axis(in_plane(axis)[0], q[1]), vector(_ZERO)),
+    nq=2,
+    nv=2,
+    subspace=_universal_subspace,
 )
 JointKind.PLANAR = JointKind(
     "planar",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import casadi as ca
@@ -24,6 +25,7 @@ from robots import (
 )
 
 from thunder_dynamics.algorithms.kinematic_regressors import lengths
+from thunder_dynamics.errors import ExpressionError, NameNotFoundError
 from thunder_dynamics.expressions import NO_ARITHMETIC, RobotExpressions
 from thunder_dynamics.model import Coupling, Frame, JointKind, Pose, RobotModel
 
@@ -284,6 +286,44 @@ def test_time_derivatives_are_those_along_a_motion(robot: RobotExpressions, name
     assert_close(evaluate(robot, f"{name}_dot", state), along(robot, independent, state, 1))
     if f"{name}_ddot" in robot.functions_on_request:
         assert_close(evaluate(robot, f"{name}_ddot", state), along(robot, independent, state, 2))
+
+
+@pytest.mark.parametrize("robot", ["panda", "screw"], indirect=True)
+@pytest.mark.parametrize(("name", "order"), [("G", 1), ("com", 2), ("J_ee", 3), ("G", 4), ("M", 3)])
+def test_time_derivatives_of_any_order_are_those_along_a_motion(robot: RobotExpressions, name: str, order: int) -> None:
+    """By the time itself, on the polynomial through q and its rates."""
+    asked, rng, t = f"{name}_d{order}t", np.random.default_rng(order), ca.SX.sym("t")
+    arguments = robot.signature(asked)
+    assert arguments == ("q", *("dq", "ddq", "d3q", "d4q", "d5q")[:order])
+    values = {argument: rng.uniform(-1.0, 1.0, robot.symbol(argument).numel()) for argument in arguments}
+    path = sum(value * t**k / math.factorial(k) for k, value in enumerate(values.values()))
+    moving = ca.substitute(ca.vec(robot[name]), robot.symbol("q"), path)
+    for _ in range(order):
+        moving = ca.jacobian(moving, t)
+    expected = numeric([t], moving, 0.0).reshape(robot[name].shape, order="F")
+    assert_close(evaluate(robot, asked, values), expected)
+    assert asked in robot.functions_on_request
+
+
+def test_a_fifth_derivative_takes_an_argument_of_its_own_and_others_are_refused() -> None:
+    robot = RobotExpressions(load_robot("rpr"))
+    assert robot.signature("C_d3t") == ("q", "dq", "ddq", "d3q", "d4q")
+    assert robot.signature("G_d5t")[-1] == "d5q"
+    with pytest.raises(ExpressionError, match="'Yr_d2t': Yr depends on dq_r, ddq_r; valid: functions of q, dq"):
+        robot.spec("Yr_d2t")
+    with pytest.raises(NameNotFoundError, match="no function 'nothing_d2t'"):
+        robot.spec("nothing_d2t")
+
+
+def test_derivatives_of_jacobians_are_those_of_automatic_differentiation(robot: RobotExpressions) -> None:
+    q, dq = robot.symbol("q"), robot.symbol("dq")
+    rate, state = robot.dynamics.kinematics.configuration_rate(dq), random_state(robot.model, 8)
+    expected = ca.jacobian(ca.vec(robot["J_ee"]), q) @ ca.jacobian(rate, dq)
+    assert_close(evaluate(robot, "J_ee_wrt_q", state), numeric([q], expected, state["q"]))
+    for i in range(1, robot.n + 1):
+        J = robot[f"J_{i}"]
+        along_rate = ca.reshape(ca.jtimes(ca.vec(J), q, rate), *J.shape)
+        assert_close(evaluate(robot, f"J_{i}_dot", state), numeric([q, dq], along_rate, state["q"], state["dq"]))
 
 
 @pytest.mark.parametrize("robot", SIMPLE, indirect=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evaluation import assert_close, evaluate, numeric
-from robots import general_robot, helical, on_a_curve, pinocchio_model, random_robot, random_state, universal
+from robots import general_robot, helical, on_a_curve, pinocchio_model, random_robot, random_state
 
 from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_dynamics.algorithms.dynamics import coriolis_reference
@@ -22,7 +22,7 @@ from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import matrix, vector
 
 RELATIVE = 1e-10  # both sides are double precision with a few thousand operations behind them
-KINDS = ("REVOLUTE", "PRISMATIC", "PLANAR", "SPHERICAL", "FREE")
+KINDS = ("REVOLUTE", "PRISMATIC", "UNIVERSAL", "PLANAR", "SPHERICAL", "FREE")
 AXES = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (0.48, 0.6, -0.64))
 
 
@@ -65,6 +65,21 @@ def test_jacobians_are_the_twists_of_their_frames() -> None:
     assert_close(evaluate(robot, "J_ee_dot", state), numeric([q, v], J_dot, *values), RELATIVE)
 
 
+def test_universal_joints_are_pinocchios() -> None:
+    model = random_robot(9, 5, dh=False, tree=True)
+    for joint in ("joint2", "joint4"):
+        model = model.with_joint_kind(joint, JointKind.UNIVERSAL)
+    reference, robot, state = pinocchio_model(model), RobotExpressions(model), random_state(model, 9)
+    data, (q, v, a) = reference.createData(), (state[name] for name in ("q", "dq", "ddq"))
+    assert (model.nq, model.nv) == (7, 7)
+    assert_close(evaluate(robot, "inverse_dynamics", state), pin.rnea(reference, data, q, v, a), RELATIVE)
+    M = pin.crba(reference, data, q)
+    assert_close(evaluate(robot, "M", state), np.triu(M) + np.triu(M, 1).T, RELATIVE)
+    assert_close(evaluate(robot, "forward_dynamics", state), pin.aba(reference, data, q, v, state["tau"]), RELATIVE)
+    along_v = evaluate(robot, "C", state) @ v + evaluate(robot, "G", state).ravel()
+    assert_close(along_v, pin.nonLinearEffects(reference, data, q, v), RELATIVE)
+
+
 def test_a_helical_joint_is_pinocchios() -> None:
     model = random_robot(7, 4, dh=False)
     links = [replace(link, joint=replace(link.joint, axis=(0.0, 0.0, 1.0))) for link in model.links]
@@ -97,7 +112,7 @@ def kinetic_energy_matrix(robot: RobotExpressions) -> ca.SX:
     return ca.hessian(energy, v)[0]
 
 
-@pytest.mark.parametrize("kind", [helical(0.1), on_a_curve(), universal()], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [helical(0.1), on_a_curve(), JointKind.UNIVERSAL], ids=lambda kind: kind.name)
 def test_a_kind_of_ones_own_has_the_dynamics_of_its_kinetic_energy(kind: JointKind) -> None:
     """M, the Christoffel C and Yr, where the subspace is derived and depends on q."""
     model = random_robot(9, 4, tree=True, dh=False).with_joint_kind("joint2", kind)

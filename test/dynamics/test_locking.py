@@ -15,7 +15,6 @@ from robots import (
     on_a_curve,
     random_robot,
     random_state,
-    universal,
 )
 from urdf_agreement import assert_agrees_with_pinocchio, configuration, reference_of
 from urdf_text import UrdfText
@@ -24,7 +23,7 @@ from thunder_dynamics import RobotModel, load_model, lock_joints
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.joints import Coupling, Elasticity, Limits
+from thunder_dynamics.joints import Coupling, Elasticity, JointKind, Limits
 from thunder_dynamics.model import EndEffector, Frame
 from thunder_dynamics.readers.urdf import ROOT_JOINT
 
@@ -34,7 +33,7 @@ RELATIVE = 1e-11
 
 def own_kinds(seed: int) -> RobotModel:
     model = random_robot(seed, 6, tree=True, dh=False)
-    for joint, kind in (("joint2", helical(0.2)), ("joint3", on_a_curve()), ("joint5", universal())):
+    for joint, kind in (("joint2", helical(0.2)), ("joint3", on_a_curve()), ("joint5", JointKind.UNIVERSAL)):
         model = model.with_joint_kind(joint, kind)
     return model
 

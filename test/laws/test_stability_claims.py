@@ -106,6 +106,27 @@ def pd_plus_rate(loop: ClosedLoop, now: Instant) -> float:
     return -e_dot @ ((loop.gains["K_d"] + _viscous(loop, now.qd)) * e_dot)
 
 
+def _weighted(loop: ClosedLoop, now: Instant) -> tuple[float, float]:
+    """a = α/(1 + ‖e‖) and its rate."""
+    e, e_dot = _errors(now)
+    size, alpha = np.linalg.norm(e), loop.gains["alpha"].item()
+    return alpha / (1.0 + size), -alpha * (e @ e_dot) / (size * (1.0 + size) ** 2)
+
+
+def pd_plus_adaptive_energy(loop: ClosedLoop, now: Instant) -> float:
+    e, e_dot = _errors(now)
+    crossed = _weighted(loop, now)[0] * (e @ loop.terms(now.q, now.qd)[0] @ e_dot)
+    return pd_plus_energy(loop, now) + crossed + _energy_of_estimates(loop, now)
+
+
+def pd_plus_adaptive_rate(loop: ClosedLoop, now: Instant) -> float:
+    e, e_dot = _errors(now)
+    (M, C, *_), (a, a_dot) = loop.terms(now.q, now.qd), _weighted(loop, now)
+    D = loop.gains["K_d"] + _viscous(loop, now.qd)
+    along = e @ (loop.gains["K_p"] * e + D * e_dot - C.T @ e_dot)
+    return -e_dot @ (D * e_dot - a * M @ e_dot) - a * along + a_dot * (e @ M @ e_dot)
+
+
 def variable_inertia_energy(loop: ClosedLoop, now: Instant) -> float:
     e, e_dot = _errors(now)
     return 0.5 * (now.telemetry["inertia"].item() * e_dot @ e_dot + e @ (loop.gains["R_0"] * e))
@@ -120,13 +141,13 @@ def variable_inertia_rate(loop: ClosedLoop, now: Instant) -> float:
 
 def adaptive_energy(loop: ClosedLoop, now: Instant) -> float:
     s, M = now.telemetry["s"], loop.terms(now.q, now.qd)[0]
-    energy = 0.5 * s @ M @ s
-    if "pi_hat" in now.state:
-        wrong = now.state["pi_hat"] - loop.model.pi
-        gains = loop.gains
-        per_link = np.concatenate([gains["gamma_mass"], *3 * [gains["gamma_com"]], *6 * [gains["gamma_inertia"]]])
-        energy += 0.5 * wrong @ (np.kron(gains["gamma"], per_link) * wrong)
-    return energy
+    return 0.5 * s @ M @ s + (_energy_of_estimates(loop, now) if "pi_hat" in now.state else 0.0)
+
+
+def _energy_of_estimates(loop: ClosedLoop, now: Instant) -> float:
+    wrong, gains = now.state["pi_hat"] - loop.model.pi, loop.gains
+    per_link = np.concatenate([gains["gamma_mass"], *3 * [gains["gamma_com"]], *6 * [gains["gamma_inertia"]]])
+    return float(0.5 * wrong @ (np.kron(gains["gamma"], per_link) * wrong))
 
 
 def adaptive_rate(loop: ClosedLoop, now: Instant) -> float:
@@ -183,6 +204,7 @@ SLOW = {"gamma": 1e3, "least_inertia": 1e6}
 CLAIMS = {
     "computed_torque": Claim(computed_torque_energy, computed_torque_rate),
     "pd_plus": Claim(pd_plus_energy, pd_plus_rate),
+    "pd_plus adaptive": Claim(pd_plus_adaptive_energy, pd_plus_adaptive_rate, ALL, SLOW),
     "variable_inertia": Claim(variable_inertia_energy, variable_inertia_rate),
     "slotine_li": Claim(*ADAPTIVE, ALL, SLOW, compensates_friction=False),
     "slotine_li fixed": Claim(*ADAPTIVE, FIXED, compensates_friction=False),

@@ -1,19 +1,41 @@
-"""Computed torque: the model turns the arm into double integrators (theory.md §6)."""
+"""Computed torque: the model turns the arm into double integrators (theory.md §6), and may adapt by what is left."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
-from thunder_controllers.laws.parts.gains import error_dynamics_gains
+from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
+from thunder_controllers.laws.parts.gate import motion
+from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
+from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
+from thunder_controllers.laws.second_order.scan import Scan
+from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
+SX = ca.SX
 
-@takes(COMPENSATION, ERROR_RATE)
+
+@takes(COMPENSATION, ERROR_RATE, *OPTIONS)
 def computed_torque(robot: RobotExpressions, options: Options) -> Law:
-    """τ = M(q̈_d + R_1 ė + R_0 e) + C q̇ + G + F_V q̇ + F_C sign(q̇),  e = q_d − q   [Luh, Walker & Paul 1980].
+    """τ = M̂(q̈_d + R_1 ė + R_0 e) + Ĉ q̇ + Ĝ + F_V q̇ + F_C sign(q̇),  e = q_d − q   [Luh, Walker & Paul 1980].
 
-    With an exact model ë + R_1 ė + R_0 e = 0: every joint by itself, linear, the same at every pose.
+    With an exact model ë + R_1 ė + R_0 e = 0: every joint by itself, linear, the same at every pose. With another
+    ë + R_1 ė + R_0 e = W (π − π̂), W = M̂⁻¹Y(q, q̇, q̈), and with adaptation [Craig, Hsu & Sastry 1987]
+
+        π̂̇ = m Γ⁻¹Wᵀ(ė + α e),   V = ½ m (‖ė + α e‖² + eᵀ(R_0 + α(R_1 − α)) e) + ½ π̃ᵀΓπ̃,   0 < α < R_1
+
+    falls at the rate −m (ėᵀ(R_1 − α)ė + α eᵀR_0 e), m the mean of tr(M)/n, so that Γ is what it is in other laws.
+    It needs q̈, of positions at scans, and M̂⁻¹: a scheme whose estimates are bodies.
+
+    Raises:
+        LawError: for a scheme whose estimates need not be bodies.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference = signals.q, signals.qd, signals.reference
@@ -21,7 +43,32 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     e, e_dot = joint_error(signals)
     e_dot, filtered = error_rate(signals, options, e_dot)
     friction = FrictionTerms(robot, qd, options["friction"])
+    adapted = AdaptedLinks(robot, signals, options)
 
     qdd = reference.qdd + R_1 * e_dot + R_0 * e
-    effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
-    return signals.law("computed_torque", "Computed torque of the whole model.", effort, filtered, {"joint_error": e})
+    effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd)
+    next_state, telemetry = {**filtered}, {"joint_error": e, **adapted.telemetry}
+    if adapted.links:
+        if CONSISTENCY not in adapted.telemetry:
+            what = f"adaptation={options['adaptation']}, whose estimated mass matrix may have no inverse"
+            raise options.error(what, "one whose estimates are bodies, such as consistent or natural")
+        found, reported = _adapt(robot, signals, adapted, e_dot + error_weight(signals, 5.0) * e, R_1)
+        next_state |= found
+        telemetry |= reported
+    return signals.law("computed_torque", "Computed torque of the whole model.", effort, next_state, telemetry)
+
+
+def _adapt(
+    robot: RobotExpressions, signals: Signals, adapted: AdaptedLinks, error: SX, R_1: SX
+) -> tuple[dict[str, SX], Mapping[str, SX]]:
+    """Next states of the scans and the estimates, and telemetry; at rest only what gravity shows adapts.
+
+    The noise of q̇ is in both ė and q̈ of W: E[Wᵀė] would drive the rest.
+    """
+    q, scan, rest = signals.q, Scan(signals), SX.zeros(robot.n)
+    Y_0 = adapted.regressor(q, rest, rest, rest)
+    Y = Y_0 + motion(signals, signals.reference.qd) * (adapted.regressor(q, scan.qd, scan.qd, scan.qdd) - Y_0)
+    M = Dynamics(robot.kinematics(q), adapted.all_parameters).mass_matrix()
+    root = np.sqrt(mean_inertia(robot))
+    W = root * factor_ldl(M).solve(Y)
+    return scan.next_state | adapted.step(W, root * error, R_1, R_1), {"acceleration": scan.qdd}

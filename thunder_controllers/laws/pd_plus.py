@@ -1,19 +1,32 @@
-"""PD+: stiffness and damping around a feed-forward of the whole model (theory.md §6)."""
+"""PD+: stiffness and damping around a feed-forward of the whole model (theory.md §6), which may adapt."""
 
 from __future__ import annotations
+
+import casadi as ca
 
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import LARGEST, damping_by_inertia, joint_damping_gain
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
+from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
+from thunder_dynamics.spatial import reciprocal
+
+TINY = 1e-9
+"""Keeps quotients finite."""
 
 
-@takes(COMPENSATION, ERROR_RATE)
+@takes(COMPENSATION, ERROR_RATE, *OPTIONS)
 def pd_plus(robot: RobotExpressions, options: Options) -> Law:
-    """τ = K_p e + K_d ė + M q̈_d + C q̇_d + G + F_V q̇_d + F_C sign(q̇),  e = q_d − q   [Paden & Panja 1988].
+    """τ = K_p e + K_d ė + M̂ q̈_d + Ĉ q̇_d + Ĝ + F_V q̇_d + F_C sign(q̇),  e = q_d − q   [Paden & Panja 1988].
 
-    With an exact model V = ½ ėᵀM ė + ½ eᵀK_p e falls at the rate −ėᵀ(K_d + F_V)ė.
+    With an exact model V = ½ ėᵀM ė + ½ eᵀK_p e falls at the rate −ėᵀ(K_d + F_V)ė. With adaptation, which needs neither
+    q̈ nor M̂⁻¹ [Kelly, Carelli & Ortega 1989],
+
+        π̂̇ = Γ⁻¹Y(q, q̇, q̇_d, q̈_d)ᵀ(ė + a e),  a = α/(1 + ‖e‖),   V = ½ ėᵀM ė + a eᵀM ė + ½ eᵀK_p e + ½ π̃ᵀΓπ̃
+
+    falls at the rate −ėᵀ(K_d + F_V − a M)ė − a eᵀ(K_p e + (K_d + F_V)ė − Cᵀė) + ȧ eᵀM ė, which a small α keeps
+    negative: without the term a e the arm could come to rest beside its reference.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference = signals.q, signals.qd, signals.reference
@@ -29,7 +42,14 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     e, e_dot = joint_error(signals)
     e_dot, filtered = error_rate(signals, options, e_dot)
     friction = FrictionTerms(robot, qd, options["friction"])
+    adapted = AdaptedLinks(robot, signals, options)
 
-    feedforward = robot.inverse_dynamics(q, qd, reference.qd, reference.qdd)
+    feedforward = adapted.effort(q, qd, reference.qd, reference.qdd)
     effort = K_p * e + K_d * e_dot + feedforward + friction.torque(reference.qd)
-    return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, filtered, {"joint_error": e})
+    next_state = {**filtered}
+    if adapted.links:
+        error = e_dot + error_weight(signals, 1.0) * reciprocal(1.0 + ca.norm_2(e)) * e
+        Y = adapted.regressor(q, qd, reference.qd, reference.qdd)
+        next_state |= adapted.step(Y, error, K_d, K_p * reciprocal(K_d + TINY))
+    telemetry = {"joint_error": e, **adapted.telemetry}
+    return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, next_state, telemetry)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from thunder_controllers.laws.parts.friction import COMPENSATION
-from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
 from thunder_controllers.laws.parts.task import ERROR_RATE
+from thunder_controllers.laws.second_order.scalar_inertia import ErrorDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 

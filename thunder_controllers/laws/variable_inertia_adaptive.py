@@ -20,9 +20,11 @@ from thunder_controllers.laws.parts.friction import COMPENSATION
 from thunder_controllers.laws.parts.gains import LARGEST_ADAPTATION
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.redundancy import factor_ldl
-from thunder_controllers.laws.parts.scalar_inertia import ErrorDynamics
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
 from thunder_controllers.laws.parts.task import ERROR_RATE
+from thunder_controllers.laws.second_order.adapted_links import error_weight
+from thunder_controllers.laws.second_order.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.second_order.scan import Scan
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -71,67 +73,6 @@ def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     )
 
 
-class Scan:
-    """q̇ and q̈ from the positions now and at the last three scans, exact where q is a cubic polynomial of the time.
-
-    With scans Δ apart, v = (22q_k − 36q_{k−1} + 18q_{k−2} − 4q_{k−3})/(12Δ), a = (2q_k − 5q_{k−1} + 4q_{k−2} −
-    q_{k−3})/Δ². Newton's divided differences are the same, and stay exact where steps are not alike, and between scans.
-
-    A scan is due in the step next to Δ after the last one. At activation the arm has come along its velocity.
-
-    Args:
-        signals: Where states `scan_q` and `scan_age`, gain scan_period and telemetry `acceleration` are declared.
-
-    Attributes:
-        qd: v (n,).
-        qdd: a (n,).
-        is_due: One in a step with a scan.
-        period: Time since the last scan [s].
-        next_state: Of the scans.
-    """
-
-    def __init__(self, signals: Signals) -> None:
-        n, q, dt = signals.robot.n, signals.q, signals.dt
-        wanted = signals.gain("scan_period", default=2e-3, bounds=(1e-5, 1.0), unit="s", doc="Δ between two scans.")
-        past = signals.state(
-            "scan_q",
-            size=3 * n,
-            default=0.0,
-            unit="rad|m",
-            doc="Positions at the last three scans, the latest first.",
-            initial=ca.vertcat(*(q - k * wanted * signals.qd for k in (1, 2, 3))),
-        )
-        ages = signals.state(
-            "scan_age",
-            size=3,
-            default=[2e-3, 4e-3, 6e-3],
-            bounds=(0.0, np.inf),
-            unit="s",
-            doc="How long ago these scans were.",
-            initial=wanted * SX([1.0, 2.0, 3.0]),
-        )
-        signals.describe_telemetry("acceleration", size=n, unit="rad/s²|m/s²", doc="q̈ from positions at scans.")
-        self.qd, self.qdd = self._derivatives([q, *ca.vertsplit(past, n)], ages)
-        self.period = ages[0]
-        self.is_due = self.period >= wanted - 0.5 * dt
-        pairs = {"scan_q": (ca.vertcat(q, past[: 2 * n]), past), "scan_age": (ca.vertcat(0.0, ages[:2]), ages)}
-        after = {name: ca.if_else(self.is_due, new, old) for name, (new, old) in pairs.items()}
-        self.next_state = {**after, "scan_age": after["scan_age"] + dt}
-
-    @staticmethod
-    def _derivatives(points: Sequence[SX], ages: SX) -> tuple[SX, SX]:
-        times = [SX(0), *(-age for age in ca.vertsplit(ages))]
-        slopes, newton = list(points), []
-        for order in (1, 2, 3):
-            slopes = [
-                (slopes[k] - slopes[k + 1]) * reciprocal(times[k] - times[k + order]) for k in range(len(slopes) - 1)
-            ]
-            newton.append(slopes[0])
-        first, second, third = newton
-        a, b = ages[0], ages[1]
-        return first + a * second + a * b * third, 2.0 * (second + (a + b) * third)
-
-
 class Masses:
     """Masses θ̂ of links whose CoM and radii of gyration are known: π̂_i = θ̂_i · (π̂_i/θ̂_i), of the first estimate.
 
@@ -170,7 +111,7 @@ class Masses:
         self._lower = signals.gain("mass_lower", size=k, default=lower, bounds=span, unit="kg", doc=doc)
         doc = "Largest mass of each adapted link."
         self._upper = signals.gain("mass_upper", size=k, default=upper, bounds=span, unit="kg", doc=doc)
-        self._alpha = signals.gain("alpha", default=5.0, bounds=(0.0, 1e3), unit="1/s", doc="Weight of e beside ė.")
+        self._alpha = error_weight(signals, 5.0)
         gamma = gamma_of_links(signals, k, 50.0) * weight_of(signals, "mass")
         doc = "What σ tends to: Γ σ is the slowness of the adaptation."
         last = signals.gain("sigma_0", default=1e-3, bounds=(1e-6, 1e3), unit="1", doc=doc)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import casadi as ca
@@ -74,6 +75,18 @@ class Robot(Protocol):
         """Expression of a function."""
 
 
+def rate_name(order: int) -> str:
+    """dq, ddq, d3q and so on: the argument that is the derivative of q of that order."""
+    return {1: "dq", 2: "ddq"}.get(order, f"d{order}q")
+
+
+def motion(robot: Robot, order: int) -> list[tuple[SX, SX]]:
+    """What moves with its rate: q along N(q) dq, dq along ddq, … up to the derivative of q of that order."""
+    rates = [robot.symbol(rate_name(k)) for k in range(1, order + 1)]
+    configuration = robot.symbol("q"), robot.dynamics.kinematics.configuration_rate(rates[0])
+    return [configuration, *pairwise(rates)]
+
+
 class Functions:
     """What the functions have in common.
 
@@ -110,10 +123,8 @@ class Functions:
         return propagate(self._kinematics, qd, qd_r, qdd_r, field)
 
     def _rate(self, name: str) -> SX:
-        """Derivative of a function along the motion of velocity dq, its rate ddq and that one's rate d3q."""
-        q, dq, ddq, d3q = (self._robot.symbol(argument) for argument in ("q", "dq", "ddq", "d3q"))
-        motion = [(q, self._kinematics.configuration_rate(dq)), (dq, ddq), (ddq, d3q)]
-        return time_derivative(self._robot[name], motion)
+        """Time derivative of a function."""
+        return time_derivative(self._robot[name], motion(self._robot, 3))
 
 
 class Rates(Functions):

@@ -214,6 +214,28 @@ class Kinematics:
                 J_dot[:, k] += ca.vertcat(linear + cross(z_dot, arm) + cross(z, arm_dot), z_dot)
         return J_dot
 
+    def jacobian_wrt_q(self, link: int, point: SX) -> SX:
+        """∂/∂q (6 nv, nv) of the Jacobian of a point (given in the world) fixed to `link`; column k is vec ∂J/∂q_k.
+
+        With the screw [v; ω] of each column at the point: by joint k, joint j turns with ω_k where k is above it, and
+        the point moves by v_k where k is below: ∂v_j/∂q_k = ω_u × v_d, u the upper of both and d the other, ∂ω_j/∂q_k =
+        ω_k × ω_j for k above j. By automatic differentiation along the velocities where one joint has several.
+        """
+        J, nv = self.jacobian(link, point), self.model.nv
+        path = self.model.path(link)
+        if any(not self.model.links[j].joint.is_single or self.model.links[j].joint.coupling for j in path):
+            v = SX.sym("v", nv)
+            along = ca.jacobian(self.configuration_rate(v), v)
+            return SX(ca.jacobian(ca.vec(J), self.q) @ along)
+        slices = [SX(6, nv) for _ in range(nv)]
+        columns = [(k, J[:3, k], J[3:, k]) for j in path for k in self.model.v_ranges[j]]
+        for upper, (u, _, w_u) in enumerate(columns):
+            for d, v_d, w_d in columns[upper:]:
+                linear = cross(w_u, v_d)
+                slices[d][:3, u] = linear
+                slices[u][:, d] = ca.vertcat(linear, cross(w_u, w_d))
+        return ca.horzcat(*(ca.vec(one) for one in slices))
+
     def _world_velocities(self, path: Sequence[int], v: SX) -> tuple[dict[int, SX], dict[int, SX]]:
         omega: dict[int, SX] = {-1: SX.zeros(3)}
         velocity: dict[int, SX] = {-1: SX.zeros(3)}

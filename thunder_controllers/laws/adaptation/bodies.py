@@ -29,6 +29,9 @@ from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
+CONSISTENCY = "consistency"
+"""Telemetry of schemes whose estimates are bodies."""
+
 LEAST_PIVOT = 1e-10
 """Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
 
@@ -71,14 +74,14 @@ class BodyEstimates(Estimates):
         super().__init__(robot, signals, links, chosen)
         names = ", ".join(robot.model.links[i].name for i in links)
         signals.describe_telemetry(
-            "consistency",
+            CONSISTENCY,
             unit="kg, kg·m²",
             doc=f"Smallest pivot of the pseudo-inertias that are estimated of {names}, mass first: of bodies it is "
             "positive, of point masses and rods it is not.",
             activation_bounds=(LEAST_PIVOT, ca.inf),
         )
         self.pseudo_inertias = [pseudo_inertia(pi) for pi in ca.vertsplit(self.value, N_PARAMETERS)]
-        self.telemetry = {"consistency": ca.mmin(ca.vertcat(*map(smallest_pivot, self.pseudo_inertias)))}
+        self.telemetry = {CONSISTENCY: ca.mmin(ca.vertcat(*map(smallest_pivot, self.pseudo_inertias)))}
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
         """π of every link as it is where it `_fits`, else `_drawn`, which takes much more of a step."""

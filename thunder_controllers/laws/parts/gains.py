@@ -140,9 +140,9 @@ def least_joint_inertia(robot: RobotExpressions) -> FloatArray:
 
 
 def mean_inertia(robot: RobotExpressions) -> float:
-    """Mean of tr(M)/n over poses [kg·m²]: the one inertia that stands for all joints."""
+    """Mean of tr(M)/n over poses [kg·m²], to three digits: the one inertia that stands for all joints."""
     M, _ = arm_inertia(robot).samples
-    return float(np.trace(M, axis1=1, axis2=2).mean() / robot.n)
+    return float(f"{np.trace(M, axis1=1, axis2=2).mean() / robot.n:.3g}")
 
 
 @lru_cache(maxsize=8)

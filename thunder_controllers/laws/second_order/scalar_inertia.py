@@ -34,7 +34,7 @@ class ScalarInertia:
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, M: SX) -> None:
-        self._signals, self._M, self.mean = signals, M, float(f"{mean_inertia(robot):.3g}")
+        self._signals, self._M, self.mean = signals, M, mean_inertia(robot)
         beta = signals.state(
             "beta",
             default=self.mean,

@@ -1,0 +1,85 @@
+"""Adaptation of laws with e and ė: of the inertial parameters of some links, by any scheme (theory.md §6, §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from thunder_controllers.laws.adaptation.scheme import Adaptation
+from thunder_controllers.laws.parts.split_dynamics import ADAPTED
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.law import Option, Options, Signals
+
+SX = ca.SX
+
+OPTIONS = (
+    ADAPTED,
+    Option("adaptation", "Scheme of the adaptation; none is the law of the model.", ("none",), "thunder.adaptations"),
+)
+"""Of a law that has this part."""
+
+
+class AdaptedLinks:
+    """π̂ of the links that a scheme adapts, all others being those of the robot file; of none with adaptation=none.
+
+    Args:
+        signals: Where what the scheme has is declared.
+        options: Of the law, OPTIONS among them.
+
+    Attributes:
+        links: Indices of the adapted ones.
+        telemetry: What the scheme reports.
+
+    Raises:
+        LawError: for links to adapt without adaptation.
+    """
+
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options) -> None:
+        self._robot, adapts = robot, options["adaptation"] != "none"
+        if not adapts and options[ADAPTED.name] is not None:
+            raise options.error("links to adapt with adaptation=none", "one of them")
+        self.links = robot.model.select_links(options[ADAPTED.name]) if adapts else ()
+        self._known = [i for i in range(robot.n) if i not in self.links]
+        self._scheme: Adaptation | None = None
+        self.telemetry: Mapping[str, SX] = {}
+        if adapts:
+            self._scheme = options.parts["adaptation"](robot, signals, self.links)
+            self.telemetry = self._scheme.telemetry
+
+    @property
+    def all_parameters(self) -> SX:
+        """Of all links, REG order (10 n,)."""
+        parts = ca.vertsplit(self._robot.pi, N_PARAMETERS)
+        if self._scheme:
+            for index, own in zip(self.links, ca.vertsplit(self._scheme.estimate, N_PARAMETERS), strict=True):
+                parts[index] = own
+        return SX(ca.vertcat(*parts))
+
+    def regressor(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX) -> SX:
+        """Y_u, with Y_u π̂ the effort of the adapted links, (n, 10 k)."""
+        return self._robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
+
+    def effort(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX) -> SX:
+        """M̂ q̈_r + Ĉ q̇_r + Ĝ, (n,), rotors included."""
+        effort = self._robot.inverse_dynamics(q, qd, qd_r, qdd_r, self._known)
+        if self._scheme:
+            effort += self.regressor(q, qd, qd_r, qdd_r) @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
+        return SX(effort)
+
+    def step(self, W: SX, error: SX, damping: SX, bandwidth: SX) -> dict[str, SX]:
+        """Next states: π̂̇ = Γ⁻¹Wᵀ error, as the scheme has it.
+
+        Args:
+            W: What multiplies π − π̂ in the error's dynamics, (n, 10 k).
+            error: (n,).
+            damping: Of the error's rate (n,), in the units of its dynamics.
+            bandwidth: By which M̂ is a feedback of velocity, of any size [1/s].
+        """
+        return self._scheme.step(W, error, damping, bandwidth) if self._scheme else {}
+
+
+def error_weight(signals: Signals, default: float) -> SX:
+    """Declare the gain alpha: α, the weight of e beside ė in what adapts."""
+    return signals.gain("alpha", default=default, bounds=(0.0, 1e3), unit="1/s", doc="Weight of e beside ė.")
