@@ -34,7 +34,7 @@ from thunder_dynamics.algorithms.elastic import coefficient_matrices, elastic_te
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
-from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, IDENTIFIER, RobotModel
 from thunder_dynamics.spatial import homogeneous
 
 SX = ca.SX
@@ -171,7 +171,7 @@ class RobotExpressions:
         """Arguments of a function: the declared ones, then the parameter groups it turns out to depend on."""
         declared = self.spec(name).arguments
         expression = self[name]
-        groups = (g for g in PARAMETER_GROUPS if g in self.parameters.symbols and g not in declared)
+        groups = (g for g in self.parameters.symbols if g not in declared)
         return declared + tuple(g for g in groups if ca.depends_on(expression, self.parameters.symbols[g]))
 
     def function(self, name: str) -> ca.Function:
@@ -359,8 +359,10 @@ class RobotExpressions:
             self.add_argument("dx", n_elastic, "rad/s|m/s", "Motor velocities of the elastic joints.")
             self.add_argument("ddx", n_elastic, "rad/s²|m/s²", "Motor accelerations of the elastic joints.")
             self.add_argument("ddx_r", n_elastic, "rad/s²|m/s²", "Reference motor accelerations of the elastic joints.")
+        own = {custom.name: (custom.unit, custom.description) for custom in self.model.custom_parameters}
         for group, symbol in self.parameters.symbols.items():
-            self.arguments[group] = Argument(group, symbol, "SI", f"Symbolic entries of {group}.")
+            unit, descr = own.get(group, ("SI", f"Symbolic entries of {group}."))
+            self.arguments[group] = Argument(group, symbol, unit, descr)
 
     def _declare(
         self, name: str, arguments: str, descr: str, build: Callable[[], SX], *, on_request: bool = False

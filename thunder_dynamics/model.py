@@ -116,6 +116,34 @@ class EndEffector:
     frame: Frame = field(default_factory=Frame)
 
 
+CUSTOM_NAME = re.compile(rf"par_{IDENTIFIER.pattern}")
+"""What a group of parameters of one's own may be called."""
+
+
+@dataclass(frozen=True)
+class CustomParameters:
+    """A group of run-time parameters of one's own, which functions of one's own and laws take by its name.
+
+    Args:
+        name: `par_` and an identifier, of none of `PARAMETER_GROUPS`.
+        values: What a new library starts from, one at least.
+        unit: As text.
+        description: One sentence.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    unit: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not CUSTOM_NAME.fullmatch(self.name) or self.name in PARAMETER_GROUPS:
+            valid = f"a match of {CUSTOM_NAME.pattern}, none of {', '.join(PARAMETER_GROUPS)}"
+            raise ModelError(f"parameters named {self.name!r}", valid=valid)
+        if not self.values or not np.isfinite(self.values).all():
+            raise ModelError(f"values {self.values}", where=self.name, valid="finite numbers, one at least")
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """A rigid link, the joint that moves it, its inertia in the link frame and its joint's friction coefficients.
@@ -151,6 +179,7 @@ class RobotModel:
         gravity: g₀ in the world frame [m/s²].
         symbolic: Which entries of a parameter group (`PARAMETER_GROUPS`) become run-time parameters.
         source: Where the model came from, for messages.
+        custom_parameters: Groups of one's own; all of their entries are run-time parameters.
     """
 
     name: str
@@ -162,6 +191,7 @@ class RobotModel:
     symbolic: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     source: str = ""
     end_effectors: tuple[EndEffector, ...] = ()
+    custom_parameters: tuple[CustomParameters, ...] = ()
 
     def __post_init__(self) -> None:
         check_robot_name(self.name, where=self.source or "RobotModel")
@@ -173,9 +203,10 @@ class RobotModel:
         self._check_numbers()
         object.__setattr__(self, "ee_link", self.ee_link % self.n)
         masks = {g: tuple(bool(s) for s in mask) for g, mask in self.symbolic.items() if any(mask)}
+        masks |= {custom.name: (True,) * len(custom.values) for custom in self.custom_parameters}
+        if len(self.parameter_groups) > len(set(self.parameter_groups)):
+            raise ModelError("two groups of parameters share a name", where=self.name, valid="unique names")
         for group, mask in masks.items():
-            if group not in PARAMETER_GROUPS:
-                raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
             if len(mask) != len(self.parameters(group)):
                 what, valid = f"the mask of {group} has {len(mask)} entries", str(len(self.parameters(group)))
                 raise ModelError(what, where=self.name, valid=valid)
@@ -387,6 +418,11 @@ class RobotModel:
         """Elasticity of each elastic joint, in joint order."""
         return (link.joint.elastic for link in self.links if link.joint.elastic is not None)
 
+    @property
+    def parameter_groups(self) -> tuple[str, ...]:
+        """Names of all groups of parameters, those of one's own last."""
+        return (*PARAMETER_GROUPS, *(custom.name for custom in self.custom_parameters))
+
     def parameters(self, group: str) -> tuple[float, ...]:
         """The full numeric vector of a parameter group, numeric and symbolic entries alike."""
         rows = [link.joint.dh or () for link in self.links]
@@ -403,9 +439,10 @@ class RobotModel:
             "par_Dm": tuple(v for e in self.elasticities() for v in e.Dm),
             "par_Mm": tuple(e.Mm for e in self.elasticities()),
             "par_Ia": tuple(v for link in self.links if (v := link.joint.rotor_inertia) is not None),
+            **{custom.name: custom.values for custom in self.custom_parameters},
         }
         if group not in values:
-            raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(PARAMETER_GROUPS))
+            raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(self.parameter_groups))
         return values[group]
 
     def __str__(self) -> str:

@@ -32,7 +32,7 @@ from thunder_dynamics.algorithms.joint_motion import (
     joint_transform,
 )
 from thunder_dynamics.inertia import N_PARAMETERS
-from thunder_dynamics.model import PARAMETER_GROUPS, Joint, RobotModel
+from thunder_dynamics.model import Joint, RobotModel
 from thunder_dynamics.spatial import cross, homogeneous, rotation_from_ypr
 
 SX = ca.SX
@@ -44,7 +44,7 @@ class Parameters:
     def __init__(self, model: RobotModel) -> None:
         self.symbols: dict[str, SX] = {}
         self._values: dict[str, list[SX | float]] = {}
-        for group in PARAMETER_GROUPS:
+        for group in model.parameter_groups:
             numeric = model.parameters(group)
             mask = model.symbolic.get(group, (False,) * len(numeric))
             values: list[SX | float] = list(numeric)

@@ -22,7 +22,7 @@ from thunder_dynamics.codegen.c_core import SIGNATURE
 from thunder_dynamics.codegen.text import template
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
-from thunder_dynamics.model import PARAMETER_GROUPS, RobotModel
+from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import cross
 
 SX = ca.SX
@@ -149,7 +149,7 @@ class Loops:
         values = [ca.densify(value) for value in ca.cse(list(results))]
         everything = ca.veccat(*values)
         symbols = self._robot.parameters.symbols
-        groups = tuple(g for g in PARAMETER_GROUPS if g in symbols and ca.depends_on(everything, symbols[g]))
+        groups = tuple(g for g in symbols if ca.depends_on(everything, symbols[g]))
         inputs = [*arguments.values(), *(symbols[g] for g in groups)]
         return Table(ca.Function("table", inputs, values), tuple(arguments), groups)
 

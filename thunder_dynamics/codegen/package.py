@@ -170,7 +170,11 @@ class Package:
         """Parameter groups with symbolic entries: only those entries, with the file's values as default."""
         return {
             group: make_entry(
-                group, symbol.shape, "SI", f"Symbolic entries of {group}.", self._symbolic_values(group, group)
+                group,
+                symbol.shape,
+                self.robot.arguments[group].unit or "1",
+                self.robot.arguments[group].description or group,
+                self._symbolic_values(group, group),
             )
             for group, symbol in self.robot.parameters.symbols.items()
         }

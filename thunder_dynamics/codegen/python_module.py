@@ -14,7 +14,6 @@ from thunder_dynamics.codegen.cpp_class import (
 )
 from thunder_dynamics.codegen.package import Package
 from thunder_dynamics.codegen.text import comment_text, template
-from thunder_dynamics.model import PARAMETER_GROUPS
 
 _READS = "NDArray[np.float64]"
 
@@ -52,7 +51,7 @@ def _constants(package: Package) -> list[str]:
     """Those of the established interface, and what `runtime.robot.Robot` asks of a robot."""
     model = package.model
     lines = [f"    {key}: {_annotation(value)} = {value!r}" for key, value in constants(package).items()]
-    numbers = {group: tuple(map(float, model.parameters(group))) for group in PARAMETER_GROUPS}
+    numbers = {group: tuple(map(float, model.parameters(group))) for group in model.parameter_groups}
     symbolic = {group: tuple(np.flatnonzero(model.symbolic[group]).tolist()) for group in package.groups}
     taken = {argument for function in package.functions for argument in function.arguments} | {*package.groups}
     others = {name: package.arguments[name].size for name in stored_arguments(package) if name not in taken}

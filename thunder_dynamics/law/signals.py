@@ -311,8 +311,9 @@ class Signals:
         for group, symbol in self.robot.parameters.symbols.items():
             if ca.depends_on(graph, symbol):
                 values = np.array(model.parameters(group))[list(model.symbolic[group])]
-                doc = f"Symbolic entries of {group}, as in the robot file by default."
-                self._append("gains", make_entry(group, (len(values), 1), "SI", doc, values[:, None]))
+                argument = self.robot.arguments[group]
+                doc = f"{argument.description.rstrip('.') or group}, as in the robot file by default."
+                self._append("gains", make_entry(group, (len(values), 1), argument.unit or "1", doc, values[:, None]))
                 self._symbols["gains"].append(symbol)
 
     def _flat(self, kind: str) -> SX:

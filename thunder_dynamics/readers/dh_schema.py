@@ -143,6 +143,14 @@ class LimitsEntry(Entry):
     effort_rate: list[Finite | None] | None = None
 
 
+class CustomEntry(Entry):
+    """Run-time parameters of one's own."""
+
+    value: Annotated[list[Finite], Field(min_length=1)]
+    unit: str = ""
+    description: str = ""
+
+
 class ThunderEntry(Entry):
     """Extensions of the established schema."""
 
@@ -151,6 +159,7 @@ class ThunderEntry(Entry):
     joint_names: list[str] | None = None
     link_names: list[str] | None = None
     limits: LimitsEntry = Field(default_factory=LimitsEntry)
+    parameters: dict[str, CustomEntry] = Field(default_factory=dict)
     sources: Any = None
     description: str = ""
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
-from thunder_dynamics.model import Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
+from thunder_dynamics.model import CustomParameters, Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
 from thunder_dynamics.readers.dh_schema import (
     Entry,
     LimitsEntry,
@@ -139,7 +139,16 @@ class _Builder(_Document):
             gravity=entry.gravity.value,
             symbolic=self.symbolic,
             source=self.document.source,
+            custom_parameters=tuple(map(self._custom_parameters, entry.thunder.parameters)),
         )
+
+    def _custom_parameters(self, name: str) -> CustomParameters:
+        entry = self.entry.thunder.parameters[name]
+        try:
+            return CustomParameters(name, tuple(entry.value), entry.unit, entry.description)
+        except ModelError as error:
+            where = self.document.where(("thunder", "parameters", name))
+            raise RobotFileError(error.what, where=where, valid=error.valid) from error
 
     def _expect(self, path: KeyPath, values: Sequence[Any] | None, count: int, reason: str) -> None:
         if values is not None and len(values) != count:
