@@ -7,6 +7,7 @@ writes the tables between the page's marks; without a file it writes them anew f
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 KEPT = DOCS / "data" / "benchmarks.json"
 PAGE = DOCS / "benchmarks.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+KINDS = ("warm1", "warm2", "cold")
 STYLE = {"svg.hashsalt": "thunder", "svg.fonttype": "none", "font.size": 9}
 
 TARGETS = {
@@ -53,10 +55,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def trimmed(document: dict[str, Any]) -> dict[str, Any]:
-    """The same without samples."""
+    """The same with medians and standard deviations instead of samples."""
     for row in document["timings"].values():
-        for kind in ("warm1", "warm2", "cold"):
-            row[kind] = row[kind]["median"]
+        row["deviation"] = {kind: statistics.stdev(row[kind]["samples"]) for kind in KINDS}
+        row |= {kind: row[kind]["median"] for kind in KINDS}
     return document
 
 
@@ -81,7 +83,8 @@ def figures(document: Mapping[str, Any]) -> str:
         f"{about}. Agreement with Pinocchio: at worst {worst:.0e}, relative.",
         "### One state\n\n![Times of one state](images/benchmarks-one-state.svg)",
         _table(
-            ["ns", "warm", "pass 2", "Pinocchio", "faster", "before", "aimed at", "cold", "faster"], _states(document)
+            ["ns", "warm", "σ", "CV", "pass 2", "Pinocchio", "faster", "before", "aimed at", "cold", "CV", "faster"],
+            _states(document),
         ),
     ]
     if document["batch"]:
@@ -113,13 +116,16 @@ def _states(document: Mapping[str, Any]) -> list[list[str]]:
     for name, row in document["timings"].items():
         before, target = TARGETS.get(name, (None, None))
         ratios, peer = row.get("times_faster"), row["peer"] and document["timings"][row["peer"]]
-        cells = [name, f"{row['warm1']:.0f}", f"{row['warm2']:.0f}", f"{peer['warm1']:.0f}" if peer else ""]
+        deviation = row["deviation"]
+        cells = [name, f"{row['warm1']:.0f}", f"{deviation['warm1']:.1f}", f"{deviation['warm1'] / row['warm1']:.1%}"]
+        cells += [f"{row['warm2']:.0f}", f"{peer['warm1']:.0f}" if peer else ""]
         worst = min(ratios["warm1"], ratios["warm2"]) if ratios else None
         cells += [
             _times(worst),
             _times(before),
             _times(target),
             f"{row['cold']:.0f}",
+            f"{deviation['cold'] / row['cold']:.0%}",
             _times(ratios and ratios["cold"]),
         ]
         rows.append(cells)
