@@ -207,6 +207,8 @@ class RobotModel:
         if len(self.parameter_groups) > len(set(self.parameter_groups)):
             raise ModelError("two groups of parameters share a name", where=self.name, valid="unique names")
         for group, mask in masks.items():
+            if group not in self.parameter_groups:
+                raise NameNotFoundError(f"parameter group '{group}'", valid=", ".join(self.parameter_groups))
             if len(mask) != len(self.parameters(group)):
                 what, valid = f"the mask of {group} has {len(mask)} entries", str(len(self.parameters(group)))
                 raise ModelError(what, where=self.name, valid=valid)

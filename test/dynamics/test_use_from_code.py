@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -81,6 +82,21 @@ def test_the_example_of_optimal_control_obeys_the_dynamics(monkeypatch: pytest.M
     for k in range(tau.shape[1]):
         acceleration = pin.aba(model, data, q[:, k], qd[:, k], tau[:, k])
         np.testing.assert_allclose(qd[:, k + 1], qd[:, k] + names["DT"] * acceleration, rtol=0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["opti", "acados"])
+def test_the_example_of_predictive_control_moves_the_arm(
+    solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within its limits; with acados where that is installed."""
+    if solver == "acados":
+        pytest.importorskip("acados_template")
+    script = EXAMPLE.parent / "mpc" / "mpc.py"
+    monkeypatch.chdir(tmp_path)  # acados writes its solver there
+    output = run(sys.executable, script, robot_file("planar3r"), solver)
+    (found,) = re.findall(r"error (\S+) rad, effort (\S+) of its limit", output)
+    assert float(found[0]) < 1e-3 and float(found[1]) <= 1.0
 
 
 def test_every_function_is_saved_for_casadi(tmp_path: Path) -> None:
