@@ -20,7 +20,7 @@ WEIGHTS = {"q": 100.0, "dq": 0.1, "tau": 1e-3}
 
 
 class Dynamics:
-    """ẋ = f(x, u) of x = [q; dq], u = tau, with the friction of the file; and implicitly, without M⁻¹: g(x, ẋ, u) = 0."""
+    """ẋ = f(x, u), x = [q; dq], u = tau, with the friction of the file; and implicitly, without M⁻¹: g(x, ẋ, u) = 0."""
 
     def __init__(self, robot: td.RobotExpressions) -> None:
         q, dq, ddq, tau = (robot.symbol(name) for name in ("q", "dq", "ddq", "tau"))

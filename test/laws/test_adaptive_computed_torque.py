@@ -22,7 +22,7 @@ from thunder_dynamics.law import Law
 
 pytestmark = pytest.mark.slow
 
-LAWS = ("computed_torque", "pd_plus")
+LAWS = ("computed_torque", "pd_plus", "variable_inertia")
 ARMS = ("panda", "planar3r", "random")
 FREE = {"adaptation_limit": 1e9, "least_inertia": 1e6, "pi_lower": -1e3, "pi_upper": 1e3}
 """Gains with which nothing is slowed down or bounded."""
@@ -49,8 +49,9 @@ def test_with_true_parameters_it_is_the_law_of_the_model(name: str, arm: str) ->
     rng = np.random.default_rng(1)
     for _ in range(3):
         q, qd, reference = sample(rng, robot(arm).n)
-        found = step(build_law(name, arm, adaptation="consistent", adapted_links="all"), q, qd, reference)[0]
-        assert_close(found, step(build_law(name, arm), q, qd, reference)[0], 1e-11)
+        state = {"beta": 0.3} if name == "variable_inertia" else {}
+        found = step(build_law(name, arm, adaptation="consistent", adapted_links="all"), q, qd, reference, state)[0]
+        assert_close(found, step(build_law(name, arm), q, qd, reference, state)[0], 1e-11)
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -99,6 +100,29 @@ def test_computed_torque_has_the_error_dynamics_and_the_lyapunov_function_that_i
     assert sum(parts) == pytest.approx(expected, abs=1e-5 * np.abs(parts).max())
 
 
+@pytest.mark.parametrize("name", ["computed_torque", "variable_inertia"])
+@pytest.mark.parametrize("arm", ["planar3r", "random"])  # of a Panda some links are on the border of bodies
+def test_laws_that_invert_the_inertia_adapt_by_its_regressor(name: str, arm: str) -> None:
+    """Γ π̂̇ = Wᵀ(ė + α e), W = m M̂⁻¹Y(q, q̇, q̈), m the mean inertia or β; Γ in the metric of consistent, γ‖P‖²."""
+    rng, r = np.random.default_rng(5), robot(arm)
+    law = build_law(name, arm, adaptation="consistent", adapted_links="all")
+    (q, qd, reference), qdd = sample(rng, r.n), rng.uniform(-1.0, 1.0, r.n)
+    ages, gamma, dt = [1e-3, 2e-3, 3e-3], 1e4, 1e-6
+    past = [q - t * qd + 0.5 * t**2 * qdd for t in ages]
+    state: dict[str, Any] = {"scan_q": np.concatenate(past), "scan_age": ages}
+    state |= {"beta": 0.4} if name == "variable_inertia" else {}
+    gains = {**FREE, "gamma": gamma} | ({"beta_lower": 1e-9} if "beta" in state else {})
+    after = step(law, q, qd, reference, state, gains, dt=dt)[1]
+    alpha = unpacked(law.gains, packed(law.gains))["alpha"].item()
+    error = reference["qd"] - qd + alpha * (reference["q"] - q)
+    Y, M = evaluate(r, "Y", {"q": q, "dq": qd, "ddq": qdd}), evaluate(r, "M", {"q": q})
+    expected = state.get("beta", mean_inertia(r)) * Y.T @ np.linalg.solve(M, error)
+    rates = ((after["pi_hat"] - r.model.pi) / dt).reshape(r.n, 10)
+    forms = [(pseudo_inertia(unit), pseudo_inertia(rate)) for rate in rates for unit in np.eye(10)]
+    found = np.array([gamma * np.sum(one * other) for one, other in forms])
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())  # π̂̇ to 1e-16/dt of π̂, times γ
+
+
 def test_at_rest_the_noise_of_velocity_moves_nothing_that_gravity_does_not_show() -> None:
     """By 2 mrad/s about a rest, π̂̇ has the mean that it has without noise: Y is that of gravity alone."""
     law, rng = build_law("computed_torque", "planar3r", adaptation="consistent"), np.random.default_rng(4)
@@ -115,10 +139,11 @@ def test_at_rest_the_noise_of_velocity_moves_nothing_that_gravity_does_not_show(
     assert np.abs(still).max() > 0.0
 
 
+@pytest.mark.parametrize("name", ["computed_torque", "variable_inertia"])
 @pytest.mark.parametrize("scheme", ["gradient", "projected", "composite"])
-def test_computed_torque_refuses_estimates_that_need_not_be_bodies(scheme: str) -> None:
+def test_laws_that_invert_the_inertia_refuse_estimates_that_need_not_be_bodies(name: str, scheme: str) -> None:
     with pytest.raises(LawError, match=f"adaptation={scheme}, whose estimated mass matrix"):
-        build_law("computed_torque", "planar3r", adaptation=scheme)
+        build_law(name, "planar3r", adaptation=scheme)
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import casadi as ca
-import numpy as np
-
-from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
-from thunder_controllers.laws.parts.gate import motion
-from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
 from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
-from thunder_controllers.laws.second_order.scan import Scan
-from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
-
-SX = ca.SX
 
 
 @takes(COMPENSATION, ERROR_RATE, *OPTIONS)
@@ -49,26 +37,7 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd)
     next_state, telemetry = {**filtered}, {"joint_error": e, **adapted.telemetry}
     if adapted.links:
-        if CONSISTENCY not in adapted.telemetry:
-            what = f"adaptation={options['adaptation']}, whose estimated mass matrix may have no inverse"
-            raise options.error(what, "one whose estimates are bodies, such as consistent or natural")
-        found, reported = _adapt(robot, signals, adapted, e_dot + error_weight(signals, 5.0) * e, R_1)
-        next_state |= found
-        telemetry |= reported
+        m = mean_inertia(robot)
+        found, reported = adapted.step_by_acceleration(m, e_dot + error_weight(signals, 5.0) * e, m * R_1)
+        next_state, telemetry = next_state | found, telemetry | reported
     return signals.law("computed_torque", "Computed torque of the whole model.", effort, next_state, telemetry)
-
-
-def _adapt(
-    robot: RobotExpressions, signals: Signals, adapted: AdaptedLinks, error: SX, R_1: SX
-) -> tuple[dict[str, SX], Mapping[str, SX]]:
-    """Next states of the scans and the estimates, and telemetry; at rest only what gravity shows adapts.
-
-    The noise of q̇ is in both ė and q̈ of W: E[Wᵀė] would drive the rest.
-    """
-    q, scan, rest = signals.q, Scan(signals), SX.zeros(robot.n)
-    Y_0 = adapted.regressor(q, rest, rest, rest)
-    Y = Y_0 + motion(signals, signals.reference.qd) * (adapted.regressor(q, scan.qd, scan.qd, scan.qdd) - Y_0)
-    M = Dynamics(robot.kinematics(q), adapted.all_parameters).mass_matrix()
-    root = np.sqrt(mean_inertia(robot))
-    W = root * factor_ldl(M).solve(Y)
-    return scan.next_state | adapted.step(W, root * error, R_1, R_1), {"acceleration": scan.qdd}

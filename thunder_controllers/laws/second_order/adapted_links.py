@@ -6,11 +6,17 @@ from collections.abc import Mapping
 
 import casadi as ca
 
+from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
 from thunder_controllers.laws.adaptation.scheme import Adaptation
+from thunder_controllers.laws.parts.gate import motion
+from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
+from thunder_controllers.laws.second_order.scan import Scan
+from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.law import Option, Options, Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -37,7 +43,8 @@ class AdaptedLinks:
     """
 
     def __init__(self, robot: RobotExpressions, signals: Signals, options: Options) -> None:
-        self._robot, adapts = robot, options["adaptation"] != "none"
+        self._robot, self._signals, self._options = robot, signals, options
+        adapts = options["adaptation"] != "none"
         if not adapts and options[ADAPTED.name] is not None:
             raise options.error("links to adapt with adaptation=none", "one of them")
         self.links = robot.model.select_links(options[ADAPTED.name]) if adapts else ()
@@ -68,16 +75,52 @@ class AdaptedLinks:
             effort += self.regressor(q, qd, qd_r, qdd_r) @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
         return SX(effort)
 
+    @property
+    def dynamics(self) -> Dynamics:
+        """M̂, Ĉ, Ĝ at signals.q."""
+        return (
+            Dynamics(self._robot.kinematics(self._signals.q), self.all_parameters)
+            if self._scheme
+            else self._robot.dynamics
+        )
+
     def step(self, W: SX, error: SX, damping: SX, bandwidth: SX) -> dict[str, SX]:
         """Next states: π̂̇ = Γ⁻¹Wᵀ error, as the scheme has it.
 
         Args:
             W: What multiplies π − π̂ in the error's dynamics, (n, 10 k).
             error: (n,).
-            damping: Of the error's rate (n,), in the units of its dynamics.
+            damping: Of the error's rate (n,), in the units of its dynamics [N·m·s/rad].
             bandwidth: By which M̂ is a feedback of velocity, of any size [1/s].
         """
         return self._scheme.step(W, error, damping, bandwidth) if self._scheme else {}
+
+    def step_by_acceleration(self, inertia: SX | float, error: SX, damping: SX) -> tuple[dict[str, SX], dict[str, SX]]:
+        """Next states and telemetry of a law that inverts M̂: W = m M̂⁻¹Y(q, q̇, q̈), q̈ from positions at scans.
+
+        At rest only what gravity shows adapts: the noise of q̇ is in both ė and q̈ of W, and E[Wᵀė] would drive the
+        rest.
+
+        Args:
+            inertia: m, by which M̂⁻¹ is scaled [kg·m²].
+            error: (n,).
+            damping: Of the error's rate (n,) [N·m·s/rad]; M̂/m times it is the feedback of velocity.
+
+        Raises:
+            LawError: for a scheme whose estimates need not be bodies: M̂ may have no inverse.
+        """
+        if not self._scheme:
+            return {}, {}
+        if CONSISTENCY not in self.telemetry:
+            what = f"adaptation={self._options['adaptation']}, whose estimated mass matrix may have no inverse"
+            raise self._options.error(what, "one whose estimates are bodies, such as consistent or natural")
+        signals, scan = self._signals, Scan(self._signals)
+        q, rest = signals.q, SX.zeros(signals.robot.n)
+        Y_0 = self.regressor(q, rest, rest, rest)
+        Y = Y_0 + motion(signals, signals.reference.qd) * (self.regressor(q, scan.qd, scan.qd, scan.qdd) - Y_0)
+        W = inertia * factor_ldl(self.dynamics.mass_matrix()).solve(Y)
+        found = self.step(W, error, damping, damping * reciprocal(SX(inertia)))
+        return scan.next_state | found, {"acceleration": scan.qdd}
 
 
 def error_weight(signals: Signals, default: float) -> SX:
