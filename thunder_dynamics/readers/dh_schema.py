@@ -37,9 +37,10 @@ class Entry(Strict):
 
 
 class KinematicsEntry(Entry):
-    """Modified DH, one row [a, alpha, d, theta] per joint: Tx(a) Rx(alpha) Tz(d) Rz(theta)."""
+    """One row [a, alpha, d, theta] per joint: Tx(a) Rx(alpha) Tz(d) Rz(theta), or classical: Rz Tz Tx Rx."""
 
     type: Literal["DH"] = "DH"
+    convention: Literal["modified", "classical"] = "modified"
     DH: list[Finite]
     symb: list[Flag] | None = None
 

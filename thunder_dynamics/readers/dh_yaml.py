@@ -124,7 +124,9 @@ class _Builder(_Document):
     def model(self, name: str) -> RobotModel:
         entry = self.entry
         self._check_lengths()
-        self._mark("par_DHtable", entry.kinematics.symb)
+        if entry.kinematics.convention == "classical":
+            self._check_classical()
+        self._mark("par_DHtable", self._rows(entry.kinematics.symb or [0] * 4 * self.n))
         self._mark("par_gravity", entry.gravity.symb)
         self._mark("par_world2L0", entry.Base_to_L0.symb)
         self._mark("par_Ln2EE", entry.Ln_to_EE.symb)
@@ -135,12 +137,49 @@ class _Builder(_Document):
             name=name,
             links=links,
             base=Frame(entry.Base_to_L0.tr, entry.Base_to_L0.ypr),
-            ee=Frame(entry.Ln_to_EE.tr, entry.Ln_to_EE.ypr),
+            ee=self._end_effector(),
             gravity=entry.gravity.value,
             symbolic=self.symbolic,
             source=self.document.source,
             custom_parameters=tuple(map(self._custom_parameters, entry.thunder.parameters)),
         )
+
+    def _rows(self, table: Sequence[Any]) -> list[Any]:
+        """A table of the file by rows of modified DH, whose a and alpha are those of the classical row before."""
+        if self.entry.kinematics.convention == "modified":
+            return list(table)
+        before: list[Any] = [type(table[0])(0)] * 2
+        rows: list[Any] = []
+        for i in range(self.n):
+            a, alpha, d, theta = table[4 * i : 4 * i + 4]
+            rows += [*before, d, theta]
+            before = [a, alpha]
+        return rows
+
+    def _distal(self, i: int) -> Pose:
+        """The frame of link i that the file's numbers are in, in the frame of the model."""
+        if self.entry.kinematics.convention == "modified":
+            return Pose()
+        a, alpha = self.entry.kinematics.DH[4 * i : 4 * i + 2]
+        return dh_placement(a, alpha, 0.0, 0.0)
+
+    def _end_effector(self) -> Frame:
+        behind = Frame.of(self._distal(self.n - 1))
+        return _composed(behind, Frame(self.entry.Ln_to_EE.tr, self.entry.Ln_to_EE.ypr))
+
+    def _check_classical(self) -> None:
+        """What has no place in modified DH: parts of an inertia, and of the end effector's frame, at run time."""
+        last, symb = self.entry.kinematics.DH[-4:-2], self.entry.kinematics.symb or [0] * 4 * self.n
+        if any(symb[-4:-2]):
+            self._fail(("kinematics", "symb"), "a or alpha of the last row of classical DH at run time", "Ln_to_EE")
+        if any(last) and any(self.entry.Ln_to_EE.symb or []):
+            what = "run-time parameters behind a last row of classical DH with a or alpha"
+            self._fail(("Ln_to_EE", "symb"), what, "a = alpha = 0 in the last row")
+        for (key, link), i in zip(self.entry.dynamics.items(), range(self.n), strict=True):
+            if any(self.entry.kinematics.DH[4 * i : 4 * i + 2]) and any(link.inertial.symb or []):
+                what = "run-time parameters of an inertia in a frame of classical DH"
+                valid = "modified DH, or a = alpha = 0 in the row"
+                self._fail(("dynamics", key, "inertial", "symb"), what, valid)
 
     def _custom_parameters(self, name: str) -> CustomParameters:
         entry = self.entry.thunder.parameters[name]
@@ -181,9 +220,12 @@ class _Builder(_Document):
         return list(zip(links, joints, strict=True))
 
     def _link(self, i: int, link_name: str, joint_name: str, elastic: Elasticity | None) -> Link:
-        a, alpha, d, theta = self.entry.kinematics.DH[4 * i : 4 * i + 4]
+        a, alpha, d, theta = self._rows(self.entry.kinematics.DH)[4 * i : 4 * i + 4]
         key, link = list(self.entry.dynamics.items())[i]
         inertia = Inertia.from_dyn([getattr(link.inertial, name) for name in DYN_NAMES])
+        if self.entry.kinematics.convention == "classical":
+            distal = self._distal(i)
+            inertia = inertia.transformed(distal.rotation, distal.translation)
         revolute = self.entry.type_joints[i].startswith("R")
         joint = Joint(
             name=joint_name,
