@@ -280,6 +280,35 @@ def test_the_rate_of_the_error_goes_through_a_low_pass_on_request(panda: RobotEx
     assert np.abs(near - settled).min() > 0.0
 
 
+@pytest.mark.parametrize("name", ["variable_inertia", "variable_inertia_adaptive"])
+def test_efforts_stay_within_limits_by_the_largest_share_of_feedback(panda: RobotExpressions, name: str) -> None:
+    """τ = rest + κ feedback, κ the largest that fits, found by bisection; nothing adapts below one."""
+    law, free, rng = build_law(name, panda, saturation="law"), build_law(name, panda), np.random.default_rng(7)
+    limit, shares = np.array([87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0]), []
+    for size in (0.01, 0.3, 3.0):
+        q, qd, reference = joint_sample(rng, 7)
+        away = size * rng.uniform(-1.0, 1.0, 7)
+        reference = {"q": q + away, "qd": 0.1 * qd, "qdd": 0.1 * qd}
+        qd = 0.1 * qd  # ė = 0: the feedback is that of e alone
+        effort, after, telemetry = step(law, q, qd, reference, {"beta": 0.3})
+        rest, full = (step(free, q, qd, {**reference, "q": q + k * away}, {"beta": 0.3})[0] for k in (0.0, 1.0))
+        low, high = 0.0, 1.0
+        if (np.abs(full) > limit).any():
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                inside = (np.abs(rest + middle * (full - rest)) <= limit).all()
+                low, high = (middle, high) if inside else (low, middle)
+        else:
+            low = 1.0
+        shares.append(low)
+        assert telemetry["feedback_share"].item() == pytest.approx(low, abs=1e-9)
+        assert_close(effort, rest + low * (full - rest), 1e-9)
+        assert (np.abs(effort) <= limit).all()
+        if "pi_hat" in after and low < 1.0:
+            np.testing.assert_array_equal(after["pi_hat"], panda.model.pi[-10:])
+    assert shares[0] == 1.0 and shares[2] < 1.0
+
+
 def test_the_inertia_starts_at_the_mean_and_stays_between_the_eigenvalues(panda: RobotExpressions) -> None:
     law, rng = build_law("variable_inertia", panda), np.random.default_rng(4)
     gains = {"beta_lower": 1e-9}

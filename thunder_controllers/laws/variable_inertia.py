@@ -5,12 +5,12 @@ from __future__ import annotations
 from thunder_controllers.laws.parts.friction import COMPENSATION
 from thunder_controllers.laws.parts.task import ERROR_RATE
 from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
-from thunder_controllers.laws.second_order.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.second_order.scalar_inertia import SATURATION, ErrorDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-@takes(COMPENSATION, ERROR_RATE, *OPTIONS)
+@takes(COMPENSATION, ERROR_RATE, *OPTIONS, SATURATION)
 def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     """τ = M(q̈_d + β⁻¹ Z q̇_d) + β⁻¹M(R_0 e + R_1 ė) + (1 − β⁻¹M) Z q̇ + G + F_C sign(q̇),  Z = C + F_V,  e = q_d − q.
 
@@ -34,7 +34,7 @@ def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     dynamics = ErrorDynamics(robot, signals, options, M, C, G)
     next_state, telemetry = {**dynamics.next_state}, {**dynamics.telemetry, **adapted.telemetry}
     if adapted.links:
-        error = dynamics.e_dot + error_weight(signals, 5.0) * dynamics.e
+        error = (dynamics.share >= 1.0) * (dynamics.e_dot + error_weight(signals, 5.0) * dynamics.e)
         found, reported = adapted.step_by_acceleration(dynamics.beta, error, dynamics.R_1)
         next_state, telemetry = next_state | found, telemetry | reported
     doc = "Computed torque with an inertia that follows the arm."

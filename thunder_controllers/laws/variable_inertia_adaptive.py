@@ -23,7 +23,7 @@ from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
 from thunder_controllers.laws.parts.task import ERROR_RATE
 from thunder_controllers.laws.second_order.adapted_links import error_weight
-from thunder_controllers.laws.second_order.scalar_inertia import ErrorDynamics
+from thunder_controllers.laws.second_order.scalar_inertia import SATURATION, ErrorDynamics
 from thunder_controllers.laws.second_order.scan import Scan
 from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
@@ -41,7 +41,7 @@ MASS_RANGE = (0.5, 2.0)
 """Default bounds of the masses over those of the robot file: R_1 M̂/(β M) is a feedback of velocity (theory.md §5)."""
 
 
-@takes(ADAPTED, COMPENSATION, ERROR_RATE)
+@takes(ADAPTED, COMPENSATION, ERROR_RATE, SATURATION)
 def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     """τ of `variable_inertia` with M̂, Ĉ, Ĝ of masses θ̂ that adapt: σ Γ θ̂̇ = κ Wᵀ(ė + α e),  W = β M̂⁻¹Y_θ(q, q̇, q̈).
 
@@ -138,7 +138,7 @@ class Masses:
         """
         period = scan.period
         speed = dot(self._limit.per_damping(dynamics.R_1, W.shape[0]), (W * W) @ self._rates) * period / self._dt
-        share = self._motion * self._limit.share_kept(speed)
+        share = self._motion * self._limit.share_kept(speed) * (dynamics.share >= 1.0)
         rate = share * self._rates * (W.T @ (dynamics.e_dot + self._alpha * dynamics.e))
         moved = ca.fmin(ca.fmax(self._mass + period * rate, self._lower), self._upper)
         mass = ca.if_else(scan.is_due, moved, self._mass)

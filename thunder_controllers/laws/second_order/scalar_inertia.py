@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
 from thunder_controllers.laws.parts.task import error_rate, joint_error
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Options, Signals
+from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import dot
 
 SX = ca.SX
 
 LOWEST_SHARE = 0.1
 """Of the mean inertia, below which β does not fall by default: R_1/β is then 200 1/s, which 2 ms of delay bear."""
+
+NO_LIMIT = 1e9
+"""Effort of a joint whose file states no limit [N·m or N]."""
+
+TINY = 1e-9
+"""Of efforts [N·m]: keeps quotients finite."""
 
 RESTING = 1e-6
 """‖y‖ below which the direction of y says nothing, and β is held [N·m]."""
@@ -65,14 +72,23 @@ class ScalarInertia:
         return {"beta": self.beta + ca.if_else(moves, share * (quotient - self.beta), 0.0)}
 
 
+SATURATION = Option(
+    "saturation", "Leave limits of effort to the host, or give what feedback fits within them.", ("host", "law")
+)
+
+
 class ErrorDynamics:
     """τ that gives an arm of M, C and G the error dynamics β ë + (Z + R_1) ė + R_0 e = 0, Z = C + F_V, e = q_d − q.
 
         τ = M(q̈_d + β⁻¹(Z q̇_d + R_0 e + R_1 ė − Z q̇)) + Z q̇ + G + F_C sign(q̇),   y = Z q̇ in `ScalarInertia`
 
+    With saturation=law it is the largest share κ ≤ 1 of R_0 e + R_1 ė that keeps all efforts within `effort_limit`: the
+    error dynamics stay of that form, with κ R_0 and κ R_1. Where the rest alone exceeds a limit κ is zero, and that is
+    cut. While κ < 1 nothing adapts.
+
     Args:
         signals: Where what `ScalarInertia`, `joint_error` and `error_rate` have is declared, and gains R_0 and R_1.
-        options: Of the law, COMPENSATION and ERROR_RATE among them.
+        options: Of the law, COMPENSATION, ERROR_RATE and SATURATION among them.
         M: At signals.q (n, n).
         C: At signals.q and signals.qd (n, n).
         G: At signals.q (n,).
@@ -83,6 +99,7 @@ class ErrorDynamics:
         beta: [kg·m²].
         R_1: (n,).
         effort: τ (n,).
+        share: κ.
         next_state: Of β, and of the filter of ė, if there is one.
         telemetry: The error, and β.
     """
@@ -96,7 +113,32 @@ class ErrorDynamics:
         self.beta = inertia.beta
         R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
-        qdd = reference.qdd + (y_d + R_0 * self.e + self.R_1 * self.e_dot - y) / self.beta
-        self.effort = M @ qdd + y + G + friction.coulomb
+        rest = M @ (reference.qdd + (y_d - y) / self.beta) + y + G + friction.coulomb
+        feedback = M @ (R_0 * self.e + self.R_1 * self.e_dot) / self.beta
+        self.share, self.effort = SX(1.0), rest + feedback
+        if options[SATURATION.name] == "law":
+            self.share, self.effort = _within(_effort_limit(robot, signals), rest, feedback)
+            doc = "Share κ of the feedback that fits within the limits of effort."
+            signals.describe_telemetry("feedback_share", unit="1", doc=doc)
         self.next_state = {**inertia.step(y), **filtered}
         self.telemetry = {"joint_error": self.e, **inertia.telemetry}
+        if options[SATURATION.name] == "law":
+            self.telemetry["feedback_share"] = self.share
+
+
+def _effort_limit(robot: RobotExpressions, signals: Signals) -> SX:
+    return signals.gain(
+        "effort_limit",
+        size=robot.n,
+        default=np.minimum(robot.model.limits("effort"), NO_LIMIT),
+        bounds=(1e-3, NO_LIMIT),
+        unit="N·m|N",
+        doc="Largest effort of each joint, of the robot file by default.",
+    )
+
+
+def _within(limit: SX, rest: SX, feedback: SX) -> tuple[SX, SX]:
+    """The largest κ in [0, 1] with |rest + κ feedback| ≤ limit for every joint, and that effort."""
+    room = ca.fmax(limit - ca.sign(feedback) * rest, 0.0)
+    share = ca.fmin(1.0, ca.mmin(room / (ca.fabs(feedback) + TINY)))
+    return share, SX(ca.fmin(ca.fmax(rest + share * feedback, -limit), limit))
