@@ -25,6 +25,9 @@ BUILD_LIMITS = {30: 60.0, 60: 300.0}
 
 CORES = 2
 
+PUBLISHED = {3: (0.023, 0.6), 5: (0.081, 0.8), 7: (0.326, 1.1), 9: (0.954, 2.3), 15: (5.582, 12.1), 30: (18.454, 155.1)}
+"""Seconds of another generator, on its authors' machine, by joints: expressions, library [Baracca et al. 2025]."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Build, time and print; returns the exit status."""
@@ -34,8 +37,9 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         program = _program(folder)
         print(f"{machine.line(toolchain.compile_flags(portable=False))}\n")
-        print(f"| joints | generate [s] | compile [s] | both, processor time [s] | {' | '.join(FUNCTIONS)} |")
-        print("| --- |" + " ---: |" * (3 + len(FUNCTIONS)))
+        titles = ["generate [s]", "published", "compile [s]", "published", "both, processor time [s]", *FUNCTIONS]
+        print(f"| joints | {' | '.join(titles)} |")
+        print("| --- |" + " ---: |" * len(titles))
         for is_planar in (False, True):
             times = {n: _row(folder, program, n, is_planar) for n in joints}
             kept &= all(build <= CORES * BUILD_LIMITS.get(n, np.inf) for n, (build, _) in times.items())
@@ -63,10 +67,9 @@ def _row(folder: Path, program: Path, joints: int, is_planar: bool) -> tuple[flo
     result = subprocess.run([program, library, *FUNCTIONS], capture_output=True, text=True, check=True)
     times = {words[0]: float(words[1]) for words in map(str.split, result.stdout.splitlines())}
     shown = " | ".join(f"{times[function]:.0f}" for function in FUNCTIONS)
-    print(
-        f"| {name} | {build['generate']:.1f} | {build['compile']:.1f} | {build['processor']:.1f} | {shown} |",
-        flush=True,
-    )
+    theirs = [f"{value:g}" for value in PUBLISHED.get(joints, ())] or ["", ""]
+    cells = [f"{build['generate']:.1f}", theirs[0], f"{build['compile']:.1f}", theirs[1], f"{build['processor']:.1f}"]
+    print(f"| {name} | {' | '.join(cells)} | {shown} |", flush=True)
     return build["processor"], times["Yr"]
 
 

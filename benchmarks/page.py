@@ -39,6 +39,16 @@ TARGETS = {
 }
 """Times faster than Pinocchio's function: before the generator wrote its own C, and what is aimed at."""
 
+PUBLISHED = {
+    "J_ee: C core": (101, 402),
+    "J_ee_dot: C core": (149, 908),
+    "M: C core": (534, 969),
+    "C: C core": (6003, 3444),
+    "M_dot: C core": (1607, 5774),
+    "Yr: C core": (32279, 5197),
+}
+"""Times of a Panda [ns] of another generator and of Pinocchio's beside it: Baracca et al. 2025, of their machine."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Write data, plots and page."""
@@ -87,6 +97,8 @@ def figures(document: Mapping[str, Any]) -> str:
             _states(document),
         ),
     ]
+    titles = ["ns", "published", "Pinocchio there", "faster", "ours", "Pinocchio here", "faster"]
+    parts += ["### Beside what is published", _table(titles, _published(document["timings"]))]
     if document["batch"]:
         parts += [
             "### Many states\n\n![Times of many states](images/benchmarks-many-states.svg)",
@@ -129,6 +141,16 @@ def _states(document: Mapping[str, Any]) -> list[list[str]]:
             _times(ratios and ratios["cold"]),
         ]
         rows.append(cells)
+    return rows
+
+
+def _published(timings: Mapping[str, Any]) -> list[list[str]]:
+    rows = []
+    for name, (generated, pinocchio) in PUBLISHED.items():
+        ours, peer = timings[name]["warm1"], timings[name]["peer"]
+        here = [f"{timings[peer]['warm1']:.0f}", _times(timings[peer]["warm1"] / ours)] if peer else ["", ""]
+        cells = [name.removesuffix(": C core"), f"{generated:,}", f"{pinocchio:,}", _times(pinocchio / generated)]
+        rows.append([*cells, f"{ours:.0f}", *here])
     return rows
 
 
