@@ -248,7 +248,7 @@ def test_the_short_table_fits_a_terminal_and_shows_masses_beside_the_truth() -> 
     assert sum(widths) + 2 * 3 + 2 <= 80  # a space to each side, and one between columns
     cells = {row[0]: row[1:] for row in rows}
     assert cells["mass of tool [kg]"] == ["2, not adapted", "3 → 2"]
-    assert cells["mass in truth [kg]"] == ["2", "2"]
+    assert cells["true mass [kg]"] == ["2", "2"]
     assert cells["fault that stopped the arm"] == ["none", "none"]
     assert cells["guards that acted"] == ["effort rate limited\neffort limited"] * 2
 
@@ -259,7 +259,7 @@ def test_the_wrong_belief_of_a_law_that_does_not_adapt_is_called_so() -> None:
     runs = {name: {**run, "payload": payload} for name, run in _runs().items()}
     cells = {row[0]: row[1:] for row in result_rows(runs)}
     assert cells["tool: payload, mass [g]"] == ["1764, not adapted", "1764"]
-    assert cells["tool: payload, CoM [mm], by the record"][1] == ", ".join(["0.0 ± 0.1"] * 3)
+    assert cells["tool: payload, CoM [mm], least-squares fit"][1] == ", ".join(["0.0 ± 0.1"] * 3)
 
 
 @pytest.mark.parametrize(

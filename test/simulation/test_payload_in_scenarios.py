@@ -52,7 +52,7 @@ def test_the_record_tells_the_payload(tmp_path: Path, law: str, columns: int) ->
     assert record["known"][:4] == ["mass", "CoM_x", "CoM_y", "CoM_z"] and record["settled"][0] == "mass"
     np.testing.assert_allclose([record["fit"][name] for name in record["known"][:4]], truth[:4], atol=2e-3)
     page = write_report(load_results(folder)).read_text()
-    assert "panda_link7: payload, CoM [mm], by the record" in page
+    assert "panda_link7: payload, CoM [mm], least-squares fit" in page
 
 
 def test_a_short_run_has_no_payload_and_still_reports(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ ESTIMATES = "estimates"
 SECTIONS = {
     "guards": (
         "Guards",
-        "When the host acted on what came in or went out, and when the simulated robot had a fault.",
+        "When a guard limited a command or rejected a measurement, and when the simulated robot had a fault.",
     ),
     "components": ("Error by axis", "Of the true end effector in the world frame, or of the true joints."),
     "efforts": ("Efforts", "As commanded; the dotted lines are the limits in force."),

@@ -86,7 +86,7 @@ def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[l
     traces = adapting(link, traces)
     last = list(traces)[-1]
     record = runs[last].get("record", {}).get(link)
-    rows = [["", "simulated robot", f"by the record of {last}", *(f"{name}, first → last" for name in traces)]]
+    rows = [["", "simulated robot", f"least-squares fit of {last}", *(f"{name}, first → last" for name in traces)]]
     columns = []
     for name, trace in traces.items():
         index = trace.adapted_links.tolist().index(link)
@@ -120,7 +120,7 @@ def short_rows(runs: Runs, traces: Mapping[str, Trace]) -> list[list[str]]:
     rows.append(_fault_row(runs))
     for link in dict.fromkeys(str(name) for trace in traces.values() for name in trace.adapted_links):
         cells = [_mass_cells(runs[name], trace, link) for name, trace in traces.items()]
-        for label, column in zip((f"mass of {link} [kg]", "mass in truth [kg]"), zip(*cells, strict=True), strict=True):
+        for label, column in zip((f"mass of {link} [kg]", "true mass [kg]"), zip(*cells, strict=True), strict=True):
             rows.append([label, *column])
     rows.append(["guards that acted", *("\n".join(_guards(run)) or "none" for run in runs.values())])
     return rows
@@ -176,14 +176,14 @@ PAYLOAD = {
 
 
 def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """What the last adapted link carries, by the law's estimate and by the record; nothing if no run has a payload."""
+    """What the last adapted link carries, by the law's estimate and by the fit to the record; nothing if no run has a payload."""
     link = next((run["payload"]["link"] for run in runs.values() if run.get("payload")), None)
     if link is None:
         return []
     return [
         [f"{link}: payload, {label}{by}", *(_payload_cell(run, what, names, unit) for run in runs.values())]
         for label, (names, unit) in PAYLOAD.items()
-        for what, by in (("estimate", ""), ("fit", ", by the record"))
+        for what, by in (("estimate", ""), ("fit", ", least-squares fit"))
     ]
 
 
