@@ -234,13 +234,13 @@ const Snapshot& ControlSession::newest() noexcept {
 }
 
 /// The time of a stamp as updates count it [s]; none: now.
-std::optional<double> ControlSession::due(std::int64_t stamp) {
-  if (stamp < 0) throw HostError(ErrorKind::law, "is " + std::to_string(stamp) + " ns", "stream: stamp", "0 or more");
+std::optional<double> ControlSession::due(std::int64_t stamp, const std::string& where) {
+  if (stamp < 0) throw HostError(ErrorKind::law, "is " + std::to_string(stamp) + " ns", where + ": stamp", "0 or more");
   const Snapshot& last = newest();
   if (stamp == 0 || last.activation != activation_ || !is_commanding()) return std::nullopt;  // no update says when now is
   const double ahead = static_cast<double>(stamp - std::max<std::int64_t>(last.stamp, 0)) / kNanoseconds;
   if (std::abs(ahead) > options().reference_timeout) {
-    throw HostError(ErrorKind::law, "is " + format(ahead) + " s ahead of the measurements", "stream: stamp",
+    throw HostError(ErrorKind::law, "is " + format(ahead) + " s ahead of the measurements", where + ": stamp",
                     "a stamp of their clock, within " + format(options().reference_timeout) + " s, or 0 for now");
   }
   return last.time + ahead;
@@ -251,7 +251,7 @@ void ControlSession::stream(const std::vector<double>& sample, std::int64_t stam
   if (is_chained_) {
     throw HostError(ErrorKind::law, "another controller gives the reference", "stream", "deactivate that controller first");
   }
-  if (!is_stopping()) take(sample, due(stamp));
+  if (!is_stopping()) take(sample, due(stamp, "stream"));
 }
 
 bool ControlSession::try_stream(const std::vector<double>& sample) noexcept {
@@ -282,9 +282,11 @@ void ControlSession::set_further_reference(const std::string& name, const std::v
   host_.set_reference_entry(name, values);
 }
 
-void ControlSession::set_measurement(const std::string& name, const std::vector<double>& values) {
+void ControlSession::set_measurement(const std::string& name, const std::vector<double>& values, std::int64_t stamp) {
   const Lock lock(mutex_);
-  host_.set_measurement(name, values);
+  if (!host_.has_age(name)) return host_.set_measurement(name, values);
+  if (stamp == 0) throw HostError(ErrorKind::law, "is 0 ns", name + ": stamp", "when it was measured");
+  if (const std::optional<double> time = due(stamp, name)) host_.set_measurement(name, values, time);
 }
 
 bool ControlSession::follows_stream() const {
