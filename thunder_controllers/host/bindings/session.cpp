@@ -211,7 +211,8 @@ void bind_references(py::class_<ControlSession>& bound) {
           py::arg("name"), py::arg("values"), py::arg("stamp") = 0,
           "See `Controller.set_measurement`.\n\n"
           "One that has an age was made at `stamp` [ns], on the clock of the stamps of updates, and is passed over while\n"
-          "nothing is commanded. Raises LawError for one without a stamp, or whose stamp `stream` would refuse.")
+          "nothing is commanded. Raises LawError for one without a stamp, a negative one, or one more than\n"
+          "measurement_timeout ahead.")
       .def_property_readonly("is_streamed", &ControlSession::is_streamed,
                              "Whether a stream is followed; while inactive, whether one would be now.")
       .def("hold_reference", &ControlSession::hold_reference, "Hold the place where the next update finds the robot.")

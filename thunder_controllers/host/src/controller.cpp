@@ -206,7 +206,7 @@ void Controller::end_law() noexcept {
 void Controller::try_step(const double* q, const double* qd, const double* held) {
   Parts& p = *parts_;
   const std::string name = p.law.law().name;
-  p.measurements.refresh(-kInfinity);  // what has an age begins anew
+  p.measurements.refresh(0.0);  // at no time: what has an age was forgotten
   if (!p.measurements.is_finite()) {
     throw HostError(ErrorKind::law, "a measurement is not finite", "activate: " + name + ".measurements", "numbers");
   }

@@ -78,6 +78,7 @@ class AdaptedKinematics:
             doc="κ̂: estimated lengths less those of the robot file: of the offset, in the end effector's axes, or of all.",
             adapted=True,
         )
+        signals.describe_telemetry("length_error", size=count, unit="m", doc="κ̂ in use.")
         self._gains = _declare_gains(signals)
         self._filter = _PositionFilter(signals, self._gains)
         self._reach = self._directions @ self._kappa
@@ -114,6 +115,7 @@ class AdaptedKinematics:
         # E κ̂ turns with the links: what p̂ is beyond p(q, k_file) moves by Y κ̂, and by the correction
         known_dot = Y @ self._kappa + correction / dt
         next_state |= {"length_error": kappa, "ee_offset": known + dt * known_dot}
+        telemetry["length_error"] = self._kappa
         lengthened = self._lengthened(self._kappa)
         rate = self._nominal_rate + signals.time_derivative(lengthened) + self._lengthened(kappa_dot)
         return Motion(rate, self._filter.offset, known_dot, next_state, telemetry)

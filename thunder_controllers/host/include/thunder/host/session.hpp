@@ -103,7 +103,8 @@ class ControlSession {
   /// A further measurement of the law, see MeasurementPort.
   ///
   /// One that has an age was made at a stamp [ns] on the clock of the updates' stamps, and is passed over while nothing is
-  /// commanded; others need none. Throws HostError(law) for one without a stamp, or whose stamp `stream` would refuse.
+  /// commanded; others need none. Throws HostError(law) for one without a stamp, or with a negative one, or one more than
+  /// measurement_timeout ahead: it would stay new for as long.
   void set_measurement(const std::string& name, const std::vector<double>& values, std::int64_t stamp = 0);
   /// Whether a stream is followed; while inactive, whether one would be now.
   bool is_streamed() const;
@@ -144,7 +145,8 @@ class ControlSession {
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
   const Snapshot& newest() noexcept;
-  std::optional<double> due(std::int64_t stamp, const std::string& where);
+  std::optional<double> ahead(std::int64_t stamp, const std::string& where);
+  std::optional<double> due(std::int64_t stamp);
   void require_active(const char* what) const;
   void require_motion() const;
   /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.

@@ -1,0 +1,86 @@
+"""A tool longer than the robot file says: where it is held, what moves it, and what is measured of its tip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from thunder_controllers.experiments import draws
+from thunder_controllers.experiments.experiment import Case, Measured, Settings
+from thunder_controllers.experiments.measures import series
+from thunder_controllers.simulation.scenario import merged
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
+
+Keys = Mapping[str, Any]
+
+LAW = "cartesian_backstepping"
+
+OFFSET = 0.05
+"""Of the true tip from that of the robot file [m], in any direction."""
+
+SPEED = 0.15
+"""Largest joint speed of the path's positions, over 3 rad/s or the joint's limit."""
+
+SWING = 0.2
+"""Largest amplitude of the path's yaw, pitch and roll [rad]."""
+
+DURATION, SETTLED = 20.0, 10.0
+"""Of a run, and from when on the error of the tip is one that should be small [s]."""
+
+
+def draw_tools(arm: str, settings: Settings, _row: str) -> Iterator[Keys]:
+    """Of each seed, a posture far from singular and a path of poses about it, and the offset of the tip."""
+    file = robot_file(ARMS[arm])
+    assert file is not None  # the project's own
+    library = library_of(arm, LAW, file)
+    for seed in settings.seeds:
+        rng = np.random.default_rng([seed, *f"tool of {arm}".encode()])
+        q = dexterous(rng, library)
+        axis = rng.standard_normal(3)
+        config = merged(described(ARMS[arm], file, LAW), _path(rng, library, q))
+        carried = {"link": library.link_names[-1], "mass": 0.5, "com": (0.02, 0.0, 0.1), "inertia": (1e-3, 0, 0, 1e-3, 0, 5e-4)}
+        offset = tuple((OFFSET * axis / np.linalg.norm(axis)).tolist())
+        plant = {"tool_offset": offset, "payloads": [carried]}
+        yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION})
+
+
+draw_panda = partial(draw_tools, "panda")
+draw_ur5 = partial(draw_tools, "ur5")
+
+
+def _path(rng: draws.Generator, library: Any, q: draws.FloatArray) -> Keys:
+    (T,) = draws.poses(library, q[None])
+    pose, frequency = draws.stated(T), rng.uniform(0.1, 0.3, 3)
+    fastest = SPEED * np.minimum(np.asarray(library.velocity_limit), 3.0)
+    speed = 1.0 / np.max(np.abs(np.linalg.pinv(library.evaluate("J_ee", q)[:3])).sum(axis=1) / fastest)
+    reference = {
+        "type": "lissajous",
+        "centre": pose["position"],
+        "ypr": pose["ypr"],
+        "amplitude": tuple(np.minimum(0.1, speed / (2.0 * np.pi * frequency)).tolist()),
+        "frequency": tuple(frequency.tolist()),
+        "swing": tuple(rng.uniform(0.0, SWING, 3).tolist()),
+        "swing_frequency": tuple(rng.uniform(0.1, 0.3, 3).tolist()),
+    }
+    return {"reference": reference, "start": {"q": tuple(q.tolist()), "on_reference": False}}
+
+
+def measure_tip(case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure the true tip's error, rms and largest from `SETTLED` on [mm], and that of the estimated offset [mm]."""
+    tip = 1e3 * np.linalg.norm(trace.error[:, :3], axis=1)
+    late = trace.t >= SETTLED
+    wanted = np.asarray(case.config.plant.tool_offset)
+    found = trace.telemetry[:, trace.telemetry_names == "length_error"]
+    length = 1e3 * np.linalg.norm((found if found.shape[1] == 3 else np.zeros(3)) - wanted, axis=-1) * np.ones(len(tip))
+    source = trace.telemetry[:, trace.telemetry_names == "ee_source"]
+    values = {
+        "tip": float(np.sqrt(np.mean(tip[late] ** 2))),
+        "farthest": float(tip[late].max()),
+        "length": float(length[-1]),
+        "measured": float((source[late] > 0.5).mean()) if source.shape[1] else 0.0,
+    }
+    return Measured(values, {"t": series(trace.t, np.min), "tip": series(tip, np.max), "length": series(length, np.max)})
