@@ -1,4 +1,4 @@
-"""Laws that use what the contract offers beside joint states, for tests: one observes momentum, one pushes, one sees."""
+"""Laws that use what the contract offers beside joint states, for tests: they observe, push or see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ BUILD = sys.modules[thunder_dynamics.build.__module__]
 
 def know_laws(patch: pytest.MonkeyPatch) -> None:
     """Let `build` find the laws here as those that are installed."""
-    known = {name: EntryPoint(name, f"observer_law:{name}", "thunder.laws") for name in ("observer", "pushing", "seeing")}
+    known = {
+        name: EntryPoint(name, f"observer_law:{name}", "thunder.laws") for name in ("observer", "pushing", "seeing")
+    }
     patch.setattr(BUILD, "law_builders", lambda: known)
 
 

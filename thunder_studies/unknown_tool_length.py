@@ -22,6 +22,9 @@ LAW = "cartesian_backstepping"
 OFFSET = 0.05
 """Of the true tip from that of the robot file [m], in any direction."""
 
+TOOL = {"mass": 0.5, "com": (0.02, 0.0, 0.1), "inertia": (1e-3, 0.0, 0.0, 1e-3, 0.0, 5e-4)}
+"""The body that comes with it, of which the law knows nothing."""
+
 SPEED = 0.15
 """Largest joint speed of the path's positions, over 3 rad/s or the joint's limit."""
 
@@ -42,7 +45,7 @@ def draw_tools(arm: str, settings: Settings, _row: str) -> Iterator[Keys]:
         q = dexterous(rng, library)
         axis = rng.standard_normal(3)
         config = merged(described(ARMS[arm], file, LAW), _path(rng, library, q))
-        carried = {"link": library.link_names[-1], "mass": 0.5, "com": (0.02, 0.0, 0.1), "inertia": (1e-3, 0, 0, 1e-3, 0, 5e-4)}
+        carried = {"link": library.link_names[-1], **TOOL}
         offset = tuple((OFFSET * axis / np.linalg.norm(axis)).tolist())
         plant = {"tool_offset": offset, "payloads": [carried]}
         yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION})
@@ -83,4 +86,6 @@ def measure_tip(case: Case, trace: Trace, _timing: Timing) -> Measured:
         "length": float(length[-1]),
         "measured": float((source[late] > 0.5).mean()) if source.shape[1] else 0.0,
     }
-    return Measured(values, {"t": series(trace.t, np.min), "tip": series(tip, np.max), "length": series(length, np.max)})
+    return Measured(
+        values, {"t": series(trace.t, np.min), "tip": series(tip, np.max), "length": series(length, np.max)}
+    )

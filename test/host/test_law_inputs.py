@@ -319,7 +319,10 @@ def test_an_activation_forgets_what_was_measured_before(seeing: Library) -> None
 def test_measurements_with_an_age_come_with_their_time_and_finite(seeing: Library, library: Library) -> None:
     host, name = Watch(seeing).host, "ee_position"
     for given, message in (
-        (("ee_position_age", [0.1], 1.0), r"seeing\.measurements\.ee_position_age: is an age; valid: the measurement before"),
+        (
+            ("ee_position_age", [0.1], 1.0),
+            r"seeing\.measurements\.ee_position_age: is an age; valid: the measurement",
+        ),
         ((name, SEEN), r"ee_position: comes without the time at which it was measured; valid: a finite time"),
         ((name, SEEN, np.nan), "ee_position: comes without the time"),
         ((name, [0.0, np.nan, 0.0], 1.0), "ee_position: is not finite; valid: numbers"),

@@ -32,7 +32,9 @@ class Quantity:
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         "external_effort": Quantity(None, "N·m|N", "Effort of each joint that comes from outside, as it is estimated."),
-        "ee_position": Quantity(3, "m", "Position of the end effector in the world, as a sensor outside the arm sees it."),
+        "ee_position": Quantity(
+            3, "m", "Position of the end effector in the world, as a sensor beside the arm sees it."
+        ),
         "motor_position": Quantity(None, "rad|m", "Positions of the motors, seen from the joints."),
         "motor_velocity": Quantity(None, "rad/s|m/s", "Velocities of the motors, seen from the joints."),
         "wrench": Quantity(6, "N, N·m", "Wrench on the end effector from outside, in the world, linear part first."),
@@ -161,8 +163,9 @@ class Signals:
     ) -> tuple[SX, SX]:
         """As `measurement`, of what comes more seldom than steps are made, and late; also the symbol of its age [s].
 
-        The age is an entry of its own, `<name>_age`: the time since it was measured, which a host fills in at every step
-        from the time that the writer gives; `NEVER` where it was not fed. Between two samples it grows by the period.
+        The age is an entry of its own, `<name>_age`: the time since it was measured, which a host fills in at every
+        step from the time that the writer gives; `NEVER` where it was not fed. Between two samples it grows by the
+        period.
         """
         value = self.measurement(name, size=size, unit=unit, doc=doc)
         doc = f"Time since {name} was measured; {NEVER:g} if it never was."

@@ -152,7 +152,9 @@ def lyapunov(name: str, option: str, seed: int, gains: Mapping[str, Any], *, exa
     values = [place, speed, T_now[:3, 3] + rng.uniform(-0.03, 0.03, 3), wanted.ravel(order="F")]
     values += [rng.uniform(-0.3, 0.3, 6), guess, pi * rng.uniform(0.8, 1.2, 10)]
     values.append(T_now[:3, 3] - T_nominal[:3, 3] - rng.uniform(-0.01, 0.01, 3))
-    gradient, rates, *rest = (np.asarray(value) for value in evaluated(np.concatenate(values), rng.uniform(-0.3, 0.3, 6)))
+    gradient, rates, *rest = (
+        np.asarray(value) for value in evaluated(np.concatenate(values), rng.uniform(-0.3, 0.3, 6))
+    )
     J, J_hat = (evaluate(each, "J_ee", {"q": place}) for each in (true, guessed))
     y = T_now[:3, 3] - evaluate(guessed, "T_0_ee", {"q": place})[:3, 3]
     Q, L = wanted @ T_now[:3, :3].T, np.eye(6)
@@ -203,7 +205,10 @@ def test_it_falls_where_adaptation_by_the_prediction_dominates_that_term(name: s
         at = lyapunov(name, "tool", seed, eager, exact=True)
         M_J = at.M @ np.linalg.pinv(at.J_hat)[:, :3]
         omega = np.linalg.norm(at.slip) / np.linalg.norm(at.y)  # Y κ̃ = ω × R κ̃
-        if 4.0 * eager["K_d"] * eager["gamma_length"] * eager["length_bandwidth"] > (np.linalg.norm(M_J, 2) * omega) ** 2:
+        if (
+            4.0 * eager["K_d"] * eager["gamma_length"] * eager["length_bandwidth"]
+            > (np.linalg.norm(M_J, 2) * omega) ** 2
+        ):
             held += 1
             assert at.rate < 0.0
     assert held >= 3
@@ -234,7 +239,10 @@ def test_with_the_lengths_of_the_file_and_the_exact_position_it_is_the_law_that_
     q = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5]) + rng.uniform(-0.2, 0.2, 7)
     qd = rng.uniform(-0.5, 0.5, 7)
     T = evaluate(robot, "T_0_ee", {"q": q})
-    reference = {"position": T[:3, 3] + rng.uniform(-0.02, 0.02, 3), "rotation": rot_axis((0.0, 0.6, 0.8), 0.1) @ T[:3, :3]}
+    reference = {
+        "position": T[:3, 3] + rng.uniform(-0.02, 0.02, 3),
+        "rotation": rot_axis((0.0, 0.6, 0.8), 0.1) @ T[:3, :3],
+    }
     reference |= {"twist": rng.uniform(-0.2, 0.2, 6), "acceleration": rng.uniform(-0.5, 0.5, 6)}
     state = {"pi_hat": robot.model.links[-1].inertia.pi * rng.uniform(0.9, 1.1, 10)}
     effort, after, told = step(plain, q, qd, reference, state)
@@ -313,7 +321,9 @@ def test_the_filter_averages_noise_by_its_bandwidth() -> None:
     tracked.run(16.0)
     kept = np.exp(-5.0 * 0.01)
     expected = np.sqrt(3.0) * 1e-3 * np.sqrt((1.0 - kept) / (1.0 + kept))
-    assert np.sqrt(np.mean(np.square(tracked.errors[6000:]))) == pytest.approx(expected, rel=0.35)  # of some 50 periods 1/ℓ
+    assert np.sqrt(np.mean(np.square(tracked.errors[6000:]))) == pytest.approx(
+        expected, rel=0.35
+    )  # of some 50 periods 1/ℓ
     assert tracked.length_error < 5e-4
 
 

@@ -1,4 +1,4 @@
-"""A law that sees the end effector: the node subscribes to its measured pose, feeds it, and refuses what it does not say."""
+"""A law that sees the end effector: the node subscribes to its measured pose, and refuses what it does not say."""
 
 from __future__ import annotations
 

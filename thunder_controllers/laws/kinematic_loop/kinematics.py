@@ -49,8 +49,8 @@ class AdaptedKinematics:
     With e of p̂ ≠ p, q̈_r is exact and nothing of κ̃ is in ė: V has ½(p − p̂)ᵀP(p − p̂) besides, and what is left is
     indefinite only in (e, s, p − p̂), by terms that ℓ dominates.
 
-    M, C, G and Y_r are those of the robot file's lengths. No offset of the end effector is in them; lengths between links
-    are, and their error is one of the dynamics that π̂ cannot take up.
+    M, C, G and Y_r are those of the robot file's lengths. No offset of the end effector is in them; lengths between
+    links are, and their error is one of the dynamics that π̂ cannot take up.
 
     Args:
         robot: What k is a part of.
@@ -75,7 +75,7 @@ class AdaptedKinematics:
             default=0.0,
             bounds=(-LARGEST_LENGTH, LARGEST_LENGTH),
             unit="m",
-            doc="κ̂: estimated lengths less those of the robot file: of the offset, in the end effector's axes, or of all.",
+            doc="κ̂: estimated lengths less the robot file's: of the offset, in the end effector's axes, or of all.",
             adapted=True,
         )
         signals.describe_telemetry("length_error", size=count, unit="m", doc="κ̂ in use.")
@@ -88,9 +88,7 @@ class AdaptedKinematics:
 
     def _lengthened(self, kappa: SX) -> SX:
         """What lengths κ add to J, (6, n): of each a turning of its carrier, −S(κ e) J_ω."""
-        parts = [
-            -SX(skew(kappa[i] * self._directions[:, i])) @ turning for i, turning in enumerate(self._turning)
-        ]
+        parts = [-SX(skew(kappa[i] * self._directions[:, i])) @ turning for i, turning in enumerate(self._turning)]
         return ca.vertcat(reduce(add, parts), SX.zeros(3, self._signals.robot.n))
 
     def step(self, force: SX) -> Motion:
@@ -156,11 +154,26 @@ def _lengths(robot: RobotExpressions, signals: Signals, of_tool: bool) -> tuple[
 
 def _declare_gains(signals: Signals) -> dict[str, SX]:
     rows = {
-        "ee_bandwidth": (5.0, (0.0, 100.0), "1/s", "ℓ: with which the position of the end effector follows the measured one."),
+        "ee_bandwidth": (
+            5.0,
+            (0.0, 100.0),
+            "1/s",
+            "ℓ: with which the estimated position follows the measured one.",
+        ),
         "ee_speed": (0.1, (1e-3, 10.0), "m/s", "Largest speed of that correction."),
-        "ee_timeout": (0.1, (1e-3, 60.0), "s", "Age beyond which a measured position is none: forward kinematics go on."),
+        "ee_timeout": (
+            0.1,
+            (1e-3, 60.0),
+            "s",
+            "Age beyond which forward kinematics go on without a measured position.",
+        ),
         "ee_error_limit": (0.2, (1e-3, 10.0), "m", "A measured position further from the expected one is implausible."),
-        "gamma_length": (200.0, (1e-3, 1e9), "N/m", "γ: adaptation of lengths by the error of the pose; larger is slower."),
+        "gamma_length": (
+            200.0,
+            (1e-3, 1e9),
+            "N/m",
+            "γ: slows down adaptation of lengths by the error of the pose.",
+        ),
         "length_bandwidth": (1.0, (0.0, 50.0), "1/s", "β: adaptation of lengths by what they predict of the position."),
         "length_limit": (0.15, (0.0, LARGEST_LENGTH), "m", "Of each |κ̂|: how wrong a length of the robot file may be."),
     }
@@ -184,11 +197,19 @@ class _PositionFilter:
         self.offset = signals.state("ee_offset", size=3, default=0.0, unit="m", doc="p̂ less p(q) of the robot file.")
         self._residual = signals.state("ee_residual", size=3, default=0.0, unit="m", doc="ρ, what p̂ is yet to move by.")
         self._silence = signals.state(
-            "ee_silence", default=-1.0, unit="s", doc="Since a position was taken was measured; -1 before the first step."
+            "ee_silence",
+            default=-1.0,
+            unit="s",
+            doc="Age of the last position that was taken; -1 before the first step.",
         )
-        self._age_before = signals.state("ee_age", default=NEVER, unit="s", doc="Age of ee_position in the step before.")
+        doc = "Age of ee_position in the step before."
+        self._age_before = signals.state("ee_age", default=NEVER, unit="s", doc=doc)
         self._refused = signals.state(
-            "ee_refused", default=0.0, bounds=(0.0, 1.0), unit="1", doc="1 if the last position was implausible, else 0."
+            "ee_refused",
+            default=0.0,
+            bounds=(0.0, 1.0),
+            unit="1",
+            doc="1 if the last position was implausible.",
         )
         self.is_first = self._silence < 0.0
         signals.describe_telemetry(
@@ -198,7 +219,8 @@ class _PositionFilter:
             "is none, -1 as the last was implausible.",
             measured_bounds=(0.5, 1.0),
         )
-        signals.describe_telemetry("ee_residual", size=3, unit="m", doc="ρ: measured position less p̂, as far as it is open.")
+        doc = "ρ: measured position less p̂, as far as it is open."
+        signals.describe_telemetry("ee_residual", size=3, unit="m", doc=doc)
 
     def step(self, position: SX, velocity: SX, reach: SX) -> tuple[SX, SX, dict[str, SX], dict[str, SX]]:
         """Correction of p̂ in this period (3,), whether it is by a measurement, next state and telemetry.

@@ -131,7 +131,7 @@ class SingularityDamping:
 
 def _distance(J: SX) -> SX:
     """1/tr((JJᵀ)⁻¹)."""
-    return reciprocal(factor_ldl(J @ J.T).inverse_trace())
+    return SX(reciprocal(factor_ldl(J @ J.T).inverse_trace()))
 
 
 class PseudoInverse:

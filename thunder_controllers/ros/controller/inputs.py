@@ -123,7 +123,9 @@ def position_inputs(
         position = reader.position(message.header.frame_id, pose, "measured_pose")
         session.set_measurement(name, position, nanoseconds(message.header.stamp))
 
-    return (Input(PoseStamped, "~/measured_pose", measure, SENSOR),) if _has(configuration.law.measurements, name) else ()
+    return (
+        (Input(PoseStamped, "~/measured_pose", measure, SENSOR),) if _has(configuration.law.measurements, name) else ()
+    )
 
 
 def _has(entries: Iterable[Entry], name: str) -> bool:
