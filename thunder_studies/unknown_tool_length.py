@@ -11,9 +11,11 @@ import numpy as np
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import series
+from thunder_controllers.host import Library
+from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
+from thunder_studies.arms import ARMS, described, library_of, robot_file
 
 Keys = Mapping[str, Any]
 
@@ -22,7 +24,7 @@ LAW = "cartesian_backstepping"
 OFFSET = 0.05
 """Of the true tip from that of the robot file [m], in any direction."""
 
-TOOL = {"mass": 0.5, "com": (0.02, 0.0, 0.1), "inertia": (1e-3, 0.0, 0.0, 1e-3, 0.0, 5e-4)}
+TOOL = {"mass": 0.3, "com": (0.02, 0.0, 0.1), "inertia": (6e-4, 0.0, 0.0, 6e-4, 0.0, 3e-4)}
 """The body that comes with it, of which the law knows nothing."""
 
 SPEED = 0.15
@@ -42,20 +44,35 @@ def draw_tools(arm: str, settings: Settings, _row: str) -> Iterator[Keys]:
     library = library_of(arm, LAW, file)
     for seed in settings.seeds:
         rng = np.random.default_rng([seed, *f"tool of {arm}".encode()])
-        q = dexterous(rng, library)
+        q = _posture(rng, library)
         axis = rng.standard_normal(3)
         config = merged(described(ARMS[arm], file, LAW), _path(rng, library, q))
         carried = {"link": library.link_names[-1], **TOOL}
         offset = tuple((OFFSET * axis / np.linalg.norm(axis)).tolist())
         plant = {"tool_offset": offset, "payloads": [carried]}
-        yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION})
+        rotors = {"robot_options": {"without_rotors": True}}  # the plants have none, and the law may know that
+        yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION, **rotors})
+
+
+def draw_panda_in_mujoco(settings: Settings, row: str) -> Iterator[Keys]:
+    """The same of a Panda whose plant is MuJoCo's, of the URDF."""
+    plant = {"engine": "mujoco", "urdf": str(share("urdf/panda.urdf.xacro"))}
+    for drawn in draw_tools("panda", settings, row):
+        yield merged(drawn, {"plant": plant})
 
 
 draw_panda = partial(draw_tools, "panda")
 draw_ur5 = partial(draw_tools, "ur5")
 
 
-def _path(rng: draws.Generator, library: Any, q: draws.FloatArray) -> Keys:
+def _posture(rng: draws.Generator, library: Library, count: int = 50) -> draws.FloatArray:
+    """The farthest from singular of random ones, for poses: J with its rotations, in m and rad."""
+    found = draws.postures(rng, library, count)
+    smallest = np.linalg.svd(library.batch("J_ee", found), compute_uv=False)[:, -1]
+    return np.asarray(found[int(np.argmax(smallest))])
+
+
+def _path(rng: draws.Generator, library: Library, q: draws.FloatArray) -> Keys:
     (T,) = draws.poses(library, q[None])
     pose, frequency = draws.stated(T), rng.uniform(0.1, 0.3, 3)
     fastest = SPEED * np.minimum(np.asarray(library.velocity_limit), 3.0)
@@ -78,12 +95,13 @@ def measure_tip(case: Case, trace: Trace, _timing: Timing) -> Measured:
     late = trace.t >= SETTLED
     wanted = np.asarray(case.config.plant.tool_offset)
     found = trace.telemetry[:, trace.telemetry_names == "length_error"]
-    length = 1e3 * np.linalg.norm((found if found.shape[1] == 3 else np.zeros(3)) - wanted, axis=-1) * np.ones(len(tip))
+    estimated = np.zeros_like(trace.position) if found.shape[1] != 3 else found
+    length = 1e3 * np.linalg.norm(estimated - wanted, axis=1)
     source = trace.telemetry[:, trace.telemetry_names == "ee_source"]
-    values = {
+    values: dict[str, float | None] = {
         "tip": float(np.sqrt(np.mean(tip[late] ** 2))),
         "farthest": float(tip[late].max()),
-        "length": float(length[-1]),
+        "length": float(length[-1]) if found.shape[1] in (0, 3) else None,  # of many lengths none is the offset
         "measured": float((source[late] > 0.5).mean()) if source.shape[1] else 0.0,
     }
     return Measured(
