@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/motion/sample.hpp"
-#include "thunder/host/options.hpp"
 
 namespace thunder {
 namespace {
@@ -20,8 +20,6 @@ void check_fed(const thunder_signal& signal, int first, const char* what, const 
                     join(fed));
   }
 }
-
-}  // namespace
 
 /// The age of an entry, which follows it; null if it has none.
 const thunder_entry* age_of(const thunder_law& law, const thunder_entry& entry) {
@@ -38,6 +36,8 @@ std::vector<const thunder_entry*> ages(const thunder_law& law) {
   return found;
 }
 
+}  // namespace
+
 MeasurementPort::MeasurementPort(const thunder_law& law)
     : law_(&law),
       ages_(ages(law)),
@@ -52,7 +52,8 @@ bool MeasurementPort::has_age(const std::string& name) const {
 }
 
 void MeasurementPort::forget() {
-  for (const thunder_entry* age : ages_) written_[static_cast<std::size_t>(age->offset)] = -kInfinity;
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  for (const thunder_entry* age : ages_) written_[static_cast<std::size_t>(age->offset)] = kNever;
   publish();
 }
 
