@@ -51,7 +51,8 @@ def draw_tools(arm: str, settings: Settings, _row: str) -> Iterator[Keys]:
         offset = tuple((OFFSET * axis / np.linalg.norm(axis)).tolist())
         plant = {"tool_offset": offset, "payloads": [carried]}
         rotors = {"robot_options": {"without_rotors": True}}  # the plants have none, and the law may know that
-        yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION, **rotors})
+        law = {"gains": {"q_home": tuple(q.tolist())}}
+        yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION, "law": law, **rotors})
 
 
 def draw_panda_in_mujoco(settings: Settings, row: str) -> Iterator[Keys]:
@@ -66,8 +67,10 @@ draw_ur5 = partial(draw_tools, "ur5")
 
 
 def _posture(rng: draws.Generator, library: Library, count: int = 50) -> draws.FloatArray:
-    """The farthest from singular of random ones, for poses: J with its rotations, in m and rad."""
-    found = draws.postures(rng, library, count)
+    """The farthest from singular of random ones in the inner half of the joints' ranges: J with its rotations."""
+    lower, upper = np.asarray(library.position_lower), np.asarray(library.position_upper)
+    middle = 0.5 * (np.fmax(lower, -np.pi) + np.fmin(upper, np.pi))
+    found = middle + 0.5 * (draws.postures(rng, library, count) - middle)
     smallest = np.linalg.svd(library.batch("J_ee", found), compute_uv=False)[:, -1]
     return np.asarray(found[int(np.argmax(smallest))])
 
