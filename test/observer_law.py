@@ -1,4 +1,4 @@
-"""Laws that use what the contract offers beside joint states, for tests: a momentum observer, and one that pushes."""
+"""Laws that use what the contract offers beside joint states, for tests: they observe, push or see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ BUILD = sys.modules[thunder_dynamics.build.__module__]
 
 def know_laws(patch: pytest.MonkeyPatch) -> None:
     """Let `build` find the laws here as those that are installed."""
-    known = {name: EntryPoint(name, f"observer_law:{name}", "thunder.laws") for name in ("observer", "pushing")}
+    known = {
+        name: EntryPoint(name, f"observer_law:{name}", "thunder.laws") for name in ("observer", "pushing", "seeing")
+    }
     patch.setattr(BUILD, "law_builders", lambda: known)
 
 
@@ -37,6 +39,17 @@ def pushing(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
     wanted, measured = signals.further_reference("wrench", default=0.0), signals.measurement("wrench")
     effort = robot["G"] + robot.jacobian(signals.q).T @ (wanted - measured)
     return signals.law("pushing", "Pushes with the end effector.", effort, {}, {})
+
+
+def seeing(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
+    """τ = G, and what it sees of the end effector: measured, and 0.1 s old at most, or it goes without."""
+    signals = Signals(robot, ReferenceKind.JOINT)
+    seen, age = signals.aged_measurement("ee_position")
+    signals.describe_telemetry("seen", size=3, unit="m", doc="What is measured.")
+    signals.describe_telemetry("age", unit="s", doc="Since then.")
+    signals.describe_telemetry("sees", unit="1", doc="Whether that is new.", measured_bounds=(0.5, 1.0))
+    told = {"seen": seen, "age": age, "sees": age <= 0.1}
+    return signals.law("seeing", "Holds the arm, and sees.", robot["G"], {}, told)
 
 
 def observer(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:

@@ -24,6 +24,8 @@ class EntryFlag(IntFlag):
     ACTIVATION = 2
     UNUSED = 4
     INITIAL = 8
+    AGE = 16
+    MEASURED = 32
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from thunder_controllers.host import (
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, LawError, NameNotFoundError
+from thunder_dynamics.law import NEVER
 
 START = np.array([0.3, -0.5, 0.4])
 REST = np.zeros(3)
@@ -210,7 +211,7 @@ def test_who_cannot_feed_the_law_says_so(library: Library) -> None:
 def test_topics_cannot_feed_the_law(library: Library) -> None:
     """What node and plugin read messages with, when they are configured."""
     with pytest.raises(
-        LawError, match="topics: the law observer needs the measurement 'external_effort'; valid: wrench"
+        LawError, match="topics: the law observer needs the measurement 'external_effort'; valid: ee_position, wrench"
     ):
         ReferenceReader(Configuration(library), "base", "ee")
 
@@ -260,6 +261,103 @@ def test_writing_it_is_no_stream(library: Library) -> None:
 def test_references_of_other_sizes_are_refused(library: Library) -> None:
     with pytest.raises(DimensionError, match=r"observer\.reference: got 10 values; valid: 9 or 12"):
         Run(library).host.set_reference(np.zeros(10))
+
+
+# --- measurements with an age ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def seeing(build_cache: object) -> Library:
+    return Library(build_planar("seeing"))
+
+
+class Watch:
+    """An active controller whose law sees the end effector."""
+
+    def __init__(self, library: Library) -> None:
+        self.host, self.t, self.effort = Controller(), 5.0, np.zeros(3)
+        self.host.configure(library, law="seeing")
+        self.host.activate(START)
+
+    def step(self, count: int = 1) -> Guard:
+        for _ in range(count):
+            self.t += DT
+            guards = Guard(self.host.update(self.t, START, REST, DT, self.effort))
+        return guards
+
+    def told(self, name: str) -> Any:
+        return self.host.telemetry(name).squeeze()
+
+
+SEEN = [0.1, 0.2, 0.3]
+
+
+def test_the_age_of_a_measurement_grows_until_the_next(seeing: Library) -> None:
+    watch = Watch(seeing)
+    assert watch.step() & Guard.MEASUREMENT_UNUSED and watch.told("age") == NEVER
+    watch.host.set_measurement("ee_position", SEEN, watch.t - 0.03)
+    assert not watch.step()
+    assert watch.told("seen").tolist() == SEEN and watch.told("age") == pytest.approx(0.031)
+    watch.step(60)
+    assert watch.told("age") == pytest.approx(0.091)
+    assert watch.step(20) & Guard.MEASUREMENT_UNUSED and watch.told("age") == pytest.approx(0.111)
+    watch.host.set_measurement("ee_position", SEEN, watch.t + DT)
+    assert not watch.step() and watch.told("age") == pytest.approx(0.0, abs=1e-12)
+    watch.host.set_measurement("ee_position", SEEN, watch.t + 0.005)  # a clock that is a little ahead
+    assert not watch.step() and watch.told("age") == 0.0
+
+
+def test_an_activation_forgets_what_was_measured_before(seeing: Library) -> None:
+    watch = Watch(seeing)
+    watch.host.set_measurement("ee_position", SEEN, watch.t)
+    assert not watch.step()
+    watch.host.deactivate()
+    watch.host.activate(START)
+    assert watch.step() & Guard.MEASUREMENT_UNUSED and watch.told("age") == NEVER
+
+
+def test_measurements_with_an_age_come_with_their_time_and_finite(seeing: Library, library: Library) -> None:
+    host, name = Watch(seeing).host, "ee_position"
+    for given, message in (
+        (
+            ("ee_position_age", [0.1], 1.0),
+            r"seeing\.measurements\.ee_position_age: is an age; valid: the measurement",
+        ),
+        ((name, SEEN), r"ee_position: comes without the time at which it was measured; valid: a finite time"),
+        ((name, SEEN, np.nan), "ee_position: comes without the time"),
+        ((name, [0.0, np.nan, 0.0], 1.0), "ee_position: is not finite; valid: numbers"),
+    ):
+        with pytest.raises(LawError, match=message):
+            host.set_measurement(*given)
+    with pytest.raises(LawError, match="external_effort: has no age; valid: no time"):
+        Run(library).host.set_measurement("external_effort", PUSH, 1.0)
+
+
+def test_a_session_takes_them_by_their_stamps(seeing: Library) -> None:
+    session = ControlSession(Configuration(seeing, law="seeing"), Options())
+    session.set_measurement("ee_position", SEEN, 10)  # passed over: nothing is commanded
+    session.activate(START, REST, REST)
+    effort, now = np.zeros(3), 7_000_000_000
+    for k in range(2):
+        guards = Guard(session.update(now + k * 1_000_000, 0.5 + k * DT, START, REST, DT, effort))
+        assert guards & Guard.MEASUREMENT_UNUSED
+    session.set_measurement("ee_position", SEEN, now - 19_000_000)
+    guards = Guard(session.update(now + 2_000_000, 0.5 + 2 * DT, START, REST, DT, effort))
+    assert not guards & Guard.MEASUREMENT_UNUSED
+    assert session.snapshot().telemetry("age").item() == pytest.approx(0.021)
+    for stamp, message in (
+        (0, "ee_position: stamp: is 0 ns; valid: when it was measured"),
+        (-1, "ee_position: stamp: is -1 ns; valid: 0 or more"),
+        (now + 20_000_000, r"ee_position: stamp: is 0\.018 s ahead of the joints; valid: .* at most 0\.01 s ahead"),
+    ):
+        with pytest.raises(LawError, match=message):
+            session.set_measurement("ee_position", SEEN, stamp)
+
+
+def test_who_feeds_a_measurement_need_not_feed_its_age(seeing: Library) -> None:
+    law = seeing.law("seeing")
+    assert [entry.is_age for entry in law.measurements] == [False, True]
+    law.check_feeds(measurements=["ee_position"], references=[], where="arm")
 
 
 def test_a_session_takes_further_references_and_measurements(library: Library) -> None:

@@ -210,7 +210,8 @@ def test_an_arm_under_control_survives_whatever_comes(
     used, other = (library, "joint") if kind == "cartesian" else (joint_library, "cartesian")
     robot = TestRobot(probe, used)
     silent = ("~/joint_",) if other == "joint" else ("~/reference", "~/target_pose", "~/trajectory")
-    silent = (*silent, "~/reference_wrench", "~/measured_wrench")  # test_controller_wrenches has a law for them
+    # test_controller_wrenches and test_controller_poses have laws for these
+    silent = (*silent, "~/reference_wrench", "~/measured_wrench", "~/measured_pose")
     attack = Attack(probe, NODES[names.CONTROLLER], used)
     parameters = list(robot.node.get_parameters_by_prefix("").values())
     try:

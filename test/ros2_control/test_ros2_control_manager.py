@@ -209,7 +209,9 @@ def test_whole_numbers_stand_for_real_ones(prefix: Path, panda_folder: Path) -> 
 def test_a_law_that_no_topic_can_feed_is_refused(prefix: Path, build_cache: Path) -> None:
     result = run(prefix, "configure", f"library:={build_planar('observer')}", "law:=observer")
     assert result.returncode == 1, result.stderr
-    assert "topics: the law observer needs the measurement 'external_effort'; valid: wrench" in result.stderr
+    assert (
+        "topics: the law observer needs the measurement 'external_effort'; valid: ee_position, wrench" in result.stderr
+    )
 
 
 def test_feedback_that_leaves_no_margin_is_warned_of(prefix: Path, panda_folder: Path) -> None:

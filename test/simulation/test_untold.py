@@ -72,6 +72,18 @@ def test_a_delay_that_the_host_does_not_look_at_is_said() -> None:
     assert "act 4 periods late" in note and "thunder gains --delay 0.001 --lag 0.003 finds" in note
 
 
+def test_an_end_effector_that_is_elsewhere_is_said_and_one_that_nothing_sees() -> None:
+    off = (0.0, 0.03, 0.04)
+    (note,) = _notes("cartesian_backstepping", urdf=ARM, tool_offset=off)
+    assert "end effector is 50 mm from" in note and "law.options: {kinematics: tool} with a plant.position_s" in note
+    (note,) = _notes("pd_plus", urdf=ARM, tool_offset=off)
+    assert note.endswith("(plant.tool_offset)")
+    (note,) = _notes("cartesian_backstepping", urdf=ARM, options={"kinematics": "tool"}, tool_offset=off)
+    assert "to ee_position, which nothing measures: plant.position_sensor does" in note
+    seen = {"tool_offset": off, "position_sensor": {"rate": 100.0}}
+    assert _notes("cartesian_backstepping", urdf=ARM, options={"kinematics": "tool"}, **seen) == []
+
+
 def test_another_gravity_is_said() -> None:
     (note,) = _notes("slotine_li", urdf=ARM, gravity=(9.81, 0.0, 0.0))
     assert "the plant's gravity is [9.81, 0.0, 0.0] m/s², that of the controller's robot [0.0, 0.0, -9.81]" in note

@@ -28,7 +28,8 @@ Ran = tuple[Trace, Timing] | ScenarioError
 
 def may_share(config: RunConfig) -> bool:
     """Whether a run of this configuration may go together with others: see `kinship`."""
-    return config.plant.engine == "model" and not config.plant.faults
+    plant = config.plant
+    return plant.engine == "model" and not plant.faults and plant.position_sensor is None
 
 
 def kinship(setup: Setup) -> Hashable | None:
@@ -70,8 +71,7 @@ def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> list[Ran]:
     plants = ModelPlants([cast(ModelPlant, setup.plant) for setup in setups])
     fleet = Fleet([setup.host for setup in setups])
     for setup in setups:
-        for name, read in setup.measurements.items():
-            setup.host.set_measurement(name, read(setup.plant))  # constant, without faults
+        setup.feed(setup.host.set_measurement)  # constant, without faults
     steps, diverged = len(rows.t), dict[int, ScenarioError]()
     bounds = np.linspace(0, steps, min(PROGRESS_STEPS, steps) + 1).astype(int)
     started = time.perf_counter()

@@ -64,14 +64,17 @@ class StreamedArm:
     def _step(self) -> None:
         setup, q, qd = self._setup, np.empty_like(self.q), np.empty_like(self.qd)
         age = setup.plant.measure(q, qd)
-        for name, read_measurement in setup.measurements.items():
-            self.session.set_measurement(name, read_measurement(setup.plant))
+        setup.feed(self._measure)
         t = (self._steps - age) * setup.period
         self.guards |= self.session.update(round(1e9 * t), t, q, qd, setup.period, self.effort)
         setup.plant.step(self.effort)
         self._steps += 1
         self._keep(self.q, q)
         self._keep(self.qd, qd)
+
+    def _measure(self, name: str, values: FloatArray, time: float | None) -> None:
+        """A time is a stamp here; the first is 1 ns, as 0 is none."""
+        self.session.set_measurement(name, values, 0 if time is None else max(round(1e9 * time), 1))
 
     @staticmethod
     def _keep(last: FloatArray, reading: FloatArray) -> None:

@@ -21,6 +21,7 @@ class Guard(enum.IntFlag):
     MEASUREMENT_LOST: typing.ClassVar[Guard]
     MEASUREMENT_NON_FINITE: typing.ClassVar[Guard]
     MEASUREMENT_STALE: typing.ClassVar[Guard]
+    MEASUREMENT_UNUSED: typing.ClassVar[Guard]
     MOTION_LIMITED: typing.ClassVar[Guard]
     NOT_ACTIVE: typing.ClassVar[Guard]
     POSITION_EXCEEDED: typing.ClassVar[Guard]
@@ -221,6 +222,11 @@ class Entry:
     def is_adapted(self) -> bool:
         """
         State: an estimate, kept while adaptation is frozen.
+        """
+    @property
+    def is_age(self) -> bool:
+        """
+        Measurement: the age of the one before it, which a host fills in.
         """
     @property
     def lower(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -863,12 +869,14 @@ class Controller:
         """
         Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.
         """
-    def set_measurement(self, name: str, values: numpy.typing.ArrayLike) -> None:
+    def set_measurement(self, name: str, values: numpy.typing.ArrayLike, time: typing.SupportsFloat | typing.SupportsIndex | None = None) -> None:
         """
         Write one further measurement of the law, flat; it stays until it is written again.
         
-        A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong
-        number of values.
+        One that has an age comes with the time at which it was made [s], on the clock of `t` of `update`; activation
+        forgets it. A step is not made with another that is not finite. Raises NameNotFoundError, DimensionError for a
+        wrong number of values, and LawError for an age, for a time that is missing, not finite or of no use, and for
+        values with an age that are not finite.
         """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
@@ -1307,9 +1315,13 @@ class ControlSession:
         """
         Change gains, all of them from the same update on, or none. Raises as `check_gains` does.
         """
-    def set_measurement(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+    def set_measurement(self, name: str, values: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], stamp: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         """
         See `Controller.set_measurement`.
+        
+        One that has an age was made at `stamp` [ns], on the clock of the stamps of updates, and is passed over while
+        nothing is commanded. Raises LawError for one without a stamp, a negative one, or one more than
+        measurement_timeout ahead.
         """
     def set_motion_limits(self, limits: MotionLimits) -> None:
         """
@@ -1522,6 +1534,11 @@ class ReferenceReader:
     def poses(self, frame: str, names: collections.abc.Sequence[str], points: collections.abc.Sequence[PosePoint]) -> list[TimedPose]:
         """
         Poses of the end effector at times; `frame` must be the base's, `names` hold its own, or nothing.
+        """
+    def position(self, frame: str, pose: typing.Annotated[collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(7)"], topic: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The position [m] of a measured pose of the end effector, shape (3,); `frame` must be the base's. The orientation
+        is not used, and nothing is asked of it.
         """
     @typing.overload
     def sample(self, point: PosePoint) -> numpy.typing.NDArray[numpy.float64]:

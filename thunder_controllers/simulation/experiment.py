@@ -200,8 +200,7 @@ def _loop(setup: Setup, rows: Recorder, first: int, last: int) -> None:
         plant.read(rows.q[k], rows.qd[k])
         age = plant.measure(q, qd)
         host.set_reference(setup.samples[k])
-        for name, read_measurement in setup.measurements.items():
-            host.set_measurement(name, read_measurement(plant))
+        setup.feed(host.set_measurement)
         rows.guards[k] = host.update(rows.t[k - age], q, qd, setup.period, effort)
         rows.step_ns[k] = host.last_step_ns
         rows.state[k] = host.state_vector

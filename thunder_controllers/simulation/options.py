@@ -73,6 +73,15 @@ class Noise(Strict):
         return any(np.any(getattr(self, name)) for name in ("q_std", "qd_std", "q_resolution", "qd_resolution"))
 
 
+class PositionSensor(Strict):
+    """A sensor beside the arm that sees where its end effector is, such as a tracker, in the world frame."""
+
+    rate: Positive = 100.0  #: Positions per second [Hz]; at most one in a period of the control.
+    std: NonNegative = 0.0  #: Of the white noise along each axis [m].
+    delay: NonNegative = 0.0  #: Between measuring and telling [s].
+    until: Positive | None = None  #: Simulated time from which on it sees nothing [s]; None: it goes on.
+
+
 class PlantOptions(Strict):
     """How the plant departs from the robot's nominal description, and how it is integrated."""
 
@@ -91,6 +100,9 @@ class PlantOptions(Strict):
     rotor_inertia: PerJoint = 0.0  #: What the rotors have beyond that [kg·m² or kg].
     #: Effort that each joint needs beside its dynamics and friction, instead of the robot file's [N·m or N].
     offsets: SignedPerJoint | None = None
+    #: Where the end effector truly is, in the axes of the robot file's [m]; nothing of it has mass.
+    tool_offset: Vector3 = (0.0, 0.0, 0.0)
+    position_sensor: PositionSensor | None = None  #: Feeds laws that take `ee_position`.
     noise: Noise = Noise()  #: On the measurements.
     #: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of measured
     #: positions through a first-order low-pass.

@@ -19,6 +19,7 @@ from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.plants.sensors import Sample
 from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.scenario import PERIODS, LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
@@ -31,7 +32,13 @@ from thunder_dynamics.readers.urdf_elements import described_rotors
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
 
-MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
+Read = Callable[[Plant], Sample | None]
+"""What a plant measures now, if it does."""
+
+MEASUREMENTS: Mapping[str, Read] = {
+    "ee_position": lambda plant: plant.measured_position(),
+    "external_effort": lambda plant: Sample(plant.external_effort()),
+}
 """Further measurements that the plant can feed, and how."""
 
 
@@ -47,10 +54,16 @@ class Setup:
     adapted_links: tuple[str, ...]  #: Names, in the order of the estimates; empty if the law has none.
     period: float  #: Of the control [s].
     #: What the law measures beside joint states, and what reads it from the plant.
-    measurements: Mapping[str, Callable[[Plant], FloatArray]]
+    measurements: Mapping[str, Read]
     model: RobotModel  #: The controller's robot.
     initial_state: Mapping[str, FloatArray]  #: First estimates, flat, by entry of the law's state.
     notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
+
+    def feed(self, write: Callable[[str, FloatArray, float | None], object]) -> None:
+        """Write what the plant measures now beside joint states; once per step."""
+        for name, read in self.measurements.items():
+            if (sample := read(self.plant)) is not None:
+                write(name, *sample)
 
 
 def build_library(scenario: Scenario, run: Run, *, lanes: bool = False) -> tuple[RobotModel, Library]:
@@ -141,7 +154,7 @@ def prepare(
         options=options,
     )
     activate(host, run, samples[0], q, qd, plant.holding_effort())
-    measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
+    measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements if not entry.is_age}
     notes += host.notes
     return Setup(
         library, plant, host, reference, samples, links, period, measurements, model, initial_state, tuple(notes)
@@ -268,7 +281,8 @@ def _start(library: Library, config: RunConfig, samples: FloatArray, where: str)
 def _check_same_robot(library: Library, plant: Plant, q: FloatArray, where: str) -> None:
     """Raise unless controller and plant agree on where the end effector is."""
     T = library.evaluate("T_0_ee", q)
-    position, rotation = plant.pose(q)
+    positions, rotations = plant.described_poses(q[None])
+    position, rotation = positions[0], rotations[0]
     distance = max(float(np.abs(T[:3, 3] - position).max()), float(np.abs(T[:3, :3] - rotation).max()))
     if distance > KINEMATIC_TOLERANCE:
         raise ScenarioError(

@@ -42,24 +42,24 @@ class LengthRegressors:
     def velocity_regressor(self, qd: SX) -> SX:
         """reg_Jdq, shape (6, len(k)): a length along e, carried by a link of angular velocity ω, adds ω × e."""
         columns = [self.shrunk.jacobian_ee() @ qd]
-        for carrier, direction in self._directions():
-            columns.append(ca.vertcat(cross(self._turning(carrier) @ qd, direction), SX.zeros(3)))
+        for carrier, direction in self.directions():
+            columns.append(ca.vertcat(cross(self.turning(carrier) @ qd, direction), SX.zeros(3)))
         return ca.horzcat(*columns)
 
     def torque_regressor(self, wrench: SX) -> SX:
         """reg_JTw, shape (nv, len(k)), of a force and a moment on the end effector in the world, shape (6,)."""
         columns = [self.shrunk.jacobian_ee().T @ wrench]
-        for carrier, direction in self._directions():
-            columns.append(self._turning(carrier).T @ cross(direction, wrench[:3]))
+        for carrier, direction in self.directions():
+            columns.append(self.turning(carrier).T @ cross(direction, wrench[:3]))
         return ca.horzcat(*columns)
 
-    def _turning(self, carrier: int | None) -> SX:
+    def turning(self, carrier: int | None) -> SX:
         """Jacobian of the angular velocity of a link, shape (3, nv); zero for none and for the base."""
         if carrier is None or carrier < 0:
             return SX.zeros(3, self.model.nv)
         return self.shrunk.jacobian(carrier, self.shrunk.poses[carrier + 1][1])[3:, :]
 
-    def _directions(self) -> Iterator[tuple[int | None, SX]]:
+    def directions(self) -> Iterator[tuple[int | None, SX]]:
         """Direction of each length in the world, and the link that turns it, if the end effector is beyond."""
         on_path = self.model.path(self.model.ee_link)
         for i, link in enumerate(self.model.links):

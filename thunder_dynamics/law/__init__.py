@@ -7,9 +7,10 @@ object and receives symbols; `Signals.law` closes it. Builders are found by entr
 from thunder_dynamics.law.builder import build_law
 from thunder_dynamics.law.contract import SIGNALS, Law, ReferenceKind
 from thunder_dynamics.law.options import Option, Options, options_of, takes
-from thunder_dynamics.law.signals import QUANTITIES, Quantity, Signals
+from thunder_dynamics.law.signals import NEVER, QUANTITIES, Quantity, Signals
 
 __all__ = [
+    "NEVER",
     "QUANTITIES",
     "SIGNALS",
     "Law",

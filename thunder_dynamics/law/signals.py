@@ -32,12 +32,19 @@ class Quantity:
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         "external_effort": Quantity(None, "N·m|N", "Effort of each joint that comes from outside, as it is estimated."),
+        "ee_position": Quantity(
+            3, "m", "Position of the end effector in the world, as a sensor beside the arm sees it."
+        ),
         "motor_position": Quantity(None, "rad|m", "Positions of the motors, seen from the joints."),
         "motor_velocity": Quantity(None, "rad/s|m/s", "Velocities of the motors, seen from the joints."),
         "wrench": Quantity(6, "N, N·m", "Wrench on the end effector from outside, in the world, linear part first."),
     }
 )
 """Measurements and further references that hosts may know how to feed; a law may declare others."""
+
+
+NEVER = 1e6
+"""Age of a measurement that was never fed [s]."""
 
 
 class _Reference(SimpleNamespace):
@@ -151,6 +158,19 @@ class Signals:
         """
         return self._add("measurements", self._quantity(name, size, unit, doc, default))
 
+    def aged_measurement(
+        self, name: str, *, size: int | None = None, unit: str | None = None, doc: str | None = None
+    ) -> tuple[SX, SX]:
+        """As `measurement`, of what comes more seldom than steps are made, and late; also the symbol of its age [s].
+
+        The age is an entry of its own, `<name>_age`: the time since it was measured, which a host fills in at every
+        step from the time that the writer gives; `NEVER` where it was not fed. Between two samples it grows by the
+        period.
+        """
+        value = self.measurement(name, size=size, unit=unit, doc=doc)
+        doc = f"Time since {name} was measured; {NEVER:g} if it never was."
+        return value, self._add("measurements", make_entry(f"{name}_age", (1, 1), "s", doc, NEVER, flags=EntryFlag.AGE))
+
     def further_reference(
         self,
         name: str,
@@ -180,10 +200,18 @@ class Signals:
         doc: str,
         size: int = 1,
         activation_bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        measured_bounds: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
-        """Declare a telemetry value; with `activation_bounds`, a host refuses to activate outside them."""
+        """Declare a telemetry value; with `activation_bounds`, a host refuses to activate outside them.
+
+        Outside `measured_bounds` the law goes without a measurement that it takes, and a host says so.
+        """
         flags = EntryFlag.NONE if activation_bounds is None else EntryFlag.ACTIVATION
-        bounds: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf) if activation_bounds is None else activation_bounds
+        bounds: tuple[ArrayLike, ArrayLike] = activation_bounds or (-np.inf, np.inf)
+        if measured_bounds is not None:
+            if activation_bounds is not None:
+                raise LawError(f"telemetry '{name}' with two kinds of bounds", valid="one of them")
+            flags, bounds = EntryFlag.MEASURED, measured_bounds
         middle = np.clip(np.zeros((size, 1)), *(broadcast(b, (size, 1), name) for b in bounds))
         self._append("telemetry", make_entry(name, (size, 1), unit, doc, middle, bounds, flags))
 

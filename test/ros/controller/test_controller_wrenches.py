@@ -97,6 +97,6 @@ def test_a_law_that_no_topic_can_feed_is_refused_when_it_is_configured(probe: Pr
     try:
         assert not robot.transition("configure")
         message = robot.report(lambda values: "refused" in values["message"])["message"]
-        assert "topics: the law observer needs the measurement 'external_effort'; valid: wrench" in message
+        assert "topics: the law observer needs the measurement 'external_effort'; valid: ee_position, wrench" in message
     finally:
         robot.close()

@@ -162,13 +162,15 @@ void bind_adaptation(py::class_<Controller>& bound) {
   bound
       .def(
           "set_measurement",
-          [](Controller& c, const std::string& name, const ArrayLike& values) {
-            c.set_measurement(name, numbers_from(values, name.c_str()));
+          [](Controller& c, const std::string& name, const ArrayLike& values, std::optional<double> time) {
+            c.set_measurement(name, numbers_from(values, name.c_str()), time);
           },
-          py::arg("name"), py::arg("values"),
+          py::arg("name"), py::arg("values"), py::arg("time") = py::none(),
           "Write one further measurement of the law, flat; it stays until it is written again.\n\n"
-          "A step is not made with one that is not finite. Raises NameNotFoundError, and DimensionError for a wrong\n"
-          "number of values.")
+          "One that has an age comes with the time at which it was made [s], on the clock of `t` of `update`; activation\n"
+          "forgets it. A step is not made with another that is not finite. Raises NameNotFoundError, DimensionError for a\n"
+          "wrong number of values, and LawError for an age, for a time that is missing, not finite or of no use, and for\n"
+          "values with an age that are not finite.")
       .def(
           "set_gain",
           [](Controller& c, const std::string& name, const ArrayLike& values) {

@@ -203,6 +203,8 @@ void bind_entry(py::module_& module) {
                              "State: starts from what is measured at activation, unless configured.")
       .def_property_readonly("guards_activation", [](const Entry& e) { return e.has(THUNDER_ENTRY_ACTIVATION); },
                              "Telemetry: activation is refused while it lies outside [lower, upper].")
+      .def_property_readonly("is_age", [](const Entry& e) { return e.has(THUNDER_ENTRY_AGE); },
+                             "Measurement: the age of the one before it, which a host fills in.")
       .def_property_readonly("defaults", [](const Entry& e) { return e.values(e.data->defaults); },
                              "Values where none are given.")
       .def_property_readonly("lower", [](const Entry& e) { return e.values(e.data->lower); }, 

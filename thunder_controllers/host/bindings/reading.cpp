@@ -55,6 +55,14 @@ void bind_reading(py::module_& module) {
       .def("joints", &ReferenceReader::joints, py::arg("names"), py::arg("points"),
            "Joint positions at times, in the library's order; names and values may have any order.")
       .def(
+          "position",
+          [](const ReferenceReader& r, const std::string& frame, const PoseNumbers& pose, const std::string& topic) {
+            return vector_of(r.position(frame, pose, topic));
+          },
+          py::arg("frame"), py::arg("pose"), py::arg("topic"),
+          "The position [m] of a measured pose of the end effector, shape (3,); `frame` must be the base's. The orientation\n"
+          "is not used, and nothing is asked of it.")
+      .def(
           "wrench",
           [](const ReferenceReader& r, const std::string& frame, const TwistNumbers& wrench, const std::string& topic) {
             return vector_of(r.wrench(frame, wrench, topic));

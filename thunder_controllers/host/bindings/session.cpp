@@ -205,10 +205,14 @@ void bind_references(py::class_<ControlSession>& bound) {
           "Raises as `Controller.set_reference_entry` does, and LawError for a standard entry.")
       .def(
           "set_measurement",
-          [](ControlSession& s, const std::string& name, const Numbers& values) {
-            s.set_measurement(name, values_of(values));
+          [](ControlSession& s, const std::string& name, const Numbers& values, std::int64_t stamp) {
+            s.set_measurement(name, values_of(values), stamp);
           },
-          py::arg("name"), py::arg("values"), "See `Controller.set_measurement`.")
+          py::arg("name"), py::arg("values"), py::arg("stamp") = 0,
+          "See `Controller.set_measurement`.\n\n"
+          "One that has an age was made at `stamp` [ns], on the clock of the stamps of updates, and is passed over while\n"
+          "nothing is commanded. Raises LawError for one without a stamp, a negative one, or one more than\n"
+          "measurement_timeout ahead.")
       .def_property_readonly("is_streamed", &ControlSession::is_streamed,
                              "Whether a stream is followed; while inactive, whether one would be now.")
       .def("hold_reference", &ControlSession::hold_reference, "Hold the place where the next update finds the robot.")

@@ -206,7 +206,7 @@ void Controller::end_law() noexcept {
 void Controller::try_step(const double* q, const double* qd, const double* held) {
   Parts& p = *parts_;
   const std::string name = p.law.law().name;
-  p.measurements.refresh();
+  p.measurements.refresh(0.0);  // at no time: what has an age was forgotten
   if (!p.measurements.is_finite()) {
     throw HostError(ErrorKind::law, "a measurement is not finite", "activate: " + name + ".measurements", "numbers");
   }
@@ -235,6 +235,7 @@ void Controller::begin_handover(const double* q, const double* qd, const double*
 void Controller::activate(const double* q, const double* qd, const double* held) {
   require(Lifecycle::inactive, "activate");
   check_start(q, qd, held);
+  parts_->measurements.forget();
   const std::vector<double> rest(static_cast<std::size_t>(parts_->library->n_joints()), 0.0);
   apply_reset();
   try_step(q, qd ? qd : rest.data(), held);
@@ -265,9 +266,11 @@ void Controller::begin_stop() {
   stopping_.store(true, std::memory_order_relaxed);
 }
 
-void Controller::set_measurement(const std::string& name, const std::vector<double>& values) {
-  parts("set_measurement").measurements.write(name, values);
+void Controller::set_measurement(const std::string& name, const std::vector<double>& values, std::optional<double> time) {
+  parts("set_measurement").measurements.write(name, values, time);
 }
+
+bool Controller::has_age(const std::string& name) const { return parts("has_age").measurements.has_age(name); }
 
 void Controller::set_reference(const double* values, int size, std::optional<double> due) {
   parts("set_reference").writer.write(values, size, due);
@@ -357,7 +360,7 @@ double Controller::elapsed(double dt, Clock::time_point now) noexcept {
 
 GuardBits Controller::check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept {
   Parts& p = *parts_;
-  p.measurements.refresh();
+  p.measurements.refresh(t);
   GuardBits guards = p.monitor.check(t, q, qd, p.measurements.is_finite(), dt, elapsed);
   if (stopping_.load(std::memory_order_relaxed)) guards |= kStopping;
   if (lifecycle() != Lifecycle::active) guards |= kNotActive;
@@ -403,8 +406,9 @@ GuardBits Controller::end_step(const Update& begun, double* effort) noexcept {
   const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, begun.dt) && limited != 0;
   const bool freeze = p.law.adapts() && (frozen_.load(std::memory_order_relaxed) ||
                                          (falls_short && p.options.saturation_freezes_adaptation));
+  const GuardBits unused = p.law.lacks_measurement() ? kMeasurementUnused : 0u;
   p.law.commit(freeze);
-  return limited | (freeze ? kAdaptationFrozen : 0u);
+  return unused | limited | (freeze ? kAdaptationFrozen : 0u);
 }
 
 GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, const double* qd, double elapsed,

@@ -233,17 +233,23 @@ const Snapshot& ControlSession::newest() noexcept {
   return steps_.value();
 }
 
+/// By how much a stamp is ahead of the last update's [s]; none for 0, and while no update says when now is.
+std::optional<double> ControlSession::ahead(std::int64_t stamp, const std::string& where) {
+  if (stamp < 0) throw HostError(ErrorKind::law, "is " + std::to_string(stamp) + " ns", where + ": stamp", "0 or more");
+  const Snapshot& last = newest();
+  if (stamp == 0 || last.activation != activation_ || !is_commanding()) return std::nullopt;
+  return static_cast<double>(stamp - std::max<std::int64_t>(last.stamp, 0)) / kNanoseconds;
+}
+
 /// The time of a stamp as updates count it [s]; none: now.
 std::optional<double> ControlSession::due(std::int64_t stamp) {
-  if (stamp < 0) throw HostError(ErrorKind::law, "is " + std::to_string(stamp) + " ns", "stream: stamp", "0 or more");
-  const Snapshot& last = newest();
-  if (stamp == 0 || last.activation != activation_ || !is_commanding()) return std::nullopt;  // no update says when now is
-  const double ahead = static_cast<double>(stamp - std::max<std::int64_t>(last.stamp, 0)) / kNanoseconds;
-  if (std::abs(ahead) > options().reference_timeout) {
-    throw HostError(ErrorKind::law, "is " + format(ahead) + " s ahead of the measurements", "stream: stamp",
+  const std::optional<double> early = ahead(stamp, "stream");
+  if (!early) return std::nullopt;
+  if (std::abs(*early) > options().reference_timeout) {
+    throw HostError(ErrorKind::law, "is " + format(*early) + " s ahead of the measurements", "stream: stamp",
                     "a stamp of their clock, within " + format(options().reference_timeout) + " s, or 0 for now");
   }
-  return last.time + ahead;
+  return newest().time + *early;
 }
 
 void ControlSession::stream(const std::vector<double>& sample, std::int64_t stamp) {
@@ -282,9 +288,16 @@ void ControlSession::set_further_reference(const std::string& name, const std::v
   host_.set_reference_entry(name, values);
 }
 
-void ControlSession::set_measurement(const std::string& name, const std::vector<double>& values) {
+void ControlSession::set_measurement(const std::string& name, const std::vector<double>& values, std::int64_t stamp) {
   const Lock lock(mutex_);
-  host_.set_measurement(name, values);
+  if (!host_.has_age(name)) return host_.set_measurement(name, values);
+  if (stamp == 0) throw HostError(ErrorKind::law, "is 0 ns", name + ": stamp", "when it was measured");
+  const std::optional<double> early = ahead(stamp, name);
+  if (early && *early > options().measurement_timeout) {
+    throw HostError(ErrorKind::law, "is " + format(*early) + " s ahead of the joints", name + ": stamp",
+                    "a stamp of their clock, at most " + format(options().measurement_timeout) + " s ahead");
+  }
+  if (early) host_.set_measurement(name, values, newest().time + *early);
 }
 
 bool ControlSession::follows_stream() const {

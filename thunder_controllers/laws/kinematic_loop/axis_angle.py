@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.kinematic_loop import null_space
+from thunder_controllers.laws.kinematic_loop import kinematics, null_space
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, orientation_error
 from thunder_controllers.laws.kinematic_loop.speed import limit_joints, limit_norm
 from thunder_controllers.laws.parts import task
@@ -47,10 +47,13 @@ class AxisAngleLoop:
     Attributes: those of `KinematicLoop`.
     """
 
-    OPTIONS = (task.OPTION, null_space.OPTION)
+    OPTIONS = (task.OPTION, null_space.OPTION, kinematics.OPTION)
 
     def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, fastest: float) -> None:
-        error = task.task_error(robot, signals, options, distance=ACTIVATION_DISTANCE)
+        self.next_state, self.telemetry = dict[str, SX](), dict[str, SX]()
+        adapted = None if options["kinematics"] == "known" else kinematics.AdaptedKinematics(robot, signals, options)
+        tip = None if adapted is None else (adapted.position, adapted.jacobian)
+        error = task.task_error(robot, signals, options, distance=ACTIVATION_DISTANCE, tip=tip)
         rows, J = error.rows, error.J
         self.Lambda = signals.gain(
             "Lambda",
@@ -70,11 +73,19 @@ class AxisAngleLoop:
         )
         z, z_dot = null_space.null_space_velocity(robot, signals, options)
         e, v_c, L = _task_velocity(signals, self.Lambda, error)
-        J_dot = robot.jacobian_dot(signals.q, signals.qd)[:rows, :]
-        damping = SingularityDamping(signals, J)
+        wrench = L.T @ (K_p * e)
+        if adapted is None:
+            J_dot, v_c_dot = robot.jacobian_dot(signals.q, signals.qd), signals.time_derivative(v_c)
+            damping = SingularityDamping(signals, J)
+        else:
+            ahead = adapted.step(wrench[:3])
+            J_dot, v_c_dot = ahead.jacobian_rate, ahead.rate_of(signals, v_c)
+            damping = SingularityDamping(signals, J, first=adapted.nominal[:rows, :])
+            self.next_state |= ahead.next_state
+            self.telemetry |= ahead.telemetry
+        J_dot = J_dot[:rows, :]
         inverse = PseudoInverse(J, J_dot, damping.value, damping.rate)
         z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
-        v_c_dot = signals.time_derivative(v_c)
         x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
         limits = robot.model.limits("velocity")
         speed_limit = signals.gain(
@@ -86,9 +97,9 @@ class AxisAngleLoop:
             doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
         )
         self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
-        self.effort = J.T @ (L.T @ (K_p * e))
-        self.next_state = {"damping": damping.next}
-        self.telemetry = {**error.telemetry, **damping.telemetry}
+        self.effort = J.T @ wrench
+        self.next_state |= {"damping": damping.next}
+        self.telemetry |= {**error.telemetry, **damping.telemetry}
 
 
 def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, SX, SX]:

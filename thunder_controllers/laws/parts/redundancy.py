@@ -81,6 +81,7 @@ class SingularityDamping:
         signals: Where state `damping`, gains singularity_threshold, damping_max, and telemetry `singularity` and
             `damping` are declared.
         J: Jacobian (m, n), m ≤ n, an expression of q.
+        first: What it is taken for at the activation, where J depends on more than q and gains.
 
     Attributes:
         value: λ² in use [m²].
@@ -92,7 +93,7 @@ class SingularityDamping:
         telemetry: What to report.
     """
 
-    def __init__(self, signals: Signals, J: SX) -> None:
+    def __init__(self, signals: Signals, J: SX, first: SX | None = None) -> None:
         threshold = signals.gain(
             "singularity_threshold",
             default=1e-3,
@@ -103,11 +104,19 @@ class SingularityDamping:
         maximum = signals.gain(
             "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
         )
-        distance = reciprocal(factor_ldl(J @ J.T).inverse_trace())
-        depth = ca.fmax(1.0 - distance * reciprocal(threshold), 0.0)
-        wanted = maximum * depth**2
+
+        def wanted_at(distance: SX) -> SX:
+            return SX(maximum * ca.fmax(1.0 - distance * reciprocal(threshold), 0.0) ** 2)
+
+        distance = _distance(J)
+        wanted = wanted_at(distance)
         self.value = signals.state(
-            "damping", default=0.0, bounds=(0.0, 1.0), unit="m²", doc="λ² of the pseudo-inverse.", initial=wanted
+            "damping",
+            default=0.0,
+            bounds=(0.0, 1.0),
+            unit="m²",
+            doc="λ² of the pseudo-inverse.",
+            initial=wanted if first is None else wanted_at(_distance(first)),
         )
         self.rate = (wanted - self.value) / (DAMPING_LAG + signals.dt)
         self.next = self.value + signals.dt * self.rate
@@ -118,6 +127,11 @@ class SingularityDamping:
         signals.describe_telemetry("singularity", unit="m²", doc=doc)
         signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
         self.telemetry = {"singularity": distance, "damping": self.value}
+
+
+def _distance(J: SX) -> SX:
+    """1/tr((JJᵀ)⁻¹)."""
+    return SX(reciprocal(factor_ldl(J @ J.T).inverse_trace()))
 
 
 class PseudoInverse:

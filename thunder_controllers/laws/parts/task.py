@@ -55,6 +55,7 @@ def task_error(
     *,
     distance: float = ACTIVATION_DISTANCE,
     inverts: bool = True,
+    tip: tuple[SX, SX] | None = None,
 ) -> Task:
     """Errors of the option `task`; declares telemetry `pose_error` and `orientation_cosine`.
 
@@ -62,6 +63,7 @@ def task_error(
         options: Of the law, OPTION among them.
         distance: A host refuses to activate with a larger position error along any axis [m].
         inverts: The law inverts J.
+        tip: Position (3,) and Jacobian (6, n) of the end effector instead of the robot file's.
 
     Raises:
         LawError: for an arm with fewer joints on the path to its end effector than the task has rows, of an inverse.
@@ -72,6 +74,7 @@ def task_error(
         valid = "task=position" if joints >= 3 else "a robot of at least three joints"
         raise options.error(f"a {options['task']} task needs {rows} joints, {robot.model.name} has {joints}", valid)
     reference, (R, p) = signals.reference, robot.pose(signals.q)
+    p, J = (p, robot.jacobian(signals.q)) if tip is None else tip
     Q = reference.rotation @ R.T
     e = ca.vertcat(reference.position - p, vee(Q))
     largest, least = np.array([distance] * 3 + [np.inf] * 3), np.cos(ACTIVATION_ANGLE) if rows == 6 else -np.inf
@@ -85,7 +88,7 @@ def task_error(
         activation_bounds=(float(least), np.inf),
     )
     telemetry = {"pose_error": e, "orientation_cosine": 0.5 * (ca.trace(Q) - 1.0)}
-    J = robot.jacobian(signals.q)[:rows, :]
+    J = J[:rows, :]
     return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Twist, WrenchStamped
 from numpy.typing import NDArray
+from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import (
     JointTrajectory,
     JointTrajectoryPoint,
@@ -26,6 +27,7 @@ from thunder_controllers.host import (
     TimedPose,
 )
 from thunder_controllers.ros.common.messages import nanoseconds
+from thunder_controllers.ros.common.qos import REQUEST, SENSOR
 from thunder_controllers.ros.controller.frames import TargetFrames
 
 FloatArray = NDArray[np.float64]
@@ -39,11 +41,13 @@ class Input:
         kind: Message class.
         topic: Its name.
         follow: Lets the session follow a message; raises ThunderError if that is refused.
+        qos: Its quality of service.
     """
 
     kind: Any
     topic: str
     follow: Callable[[Any], None]
+    qos: QoSProfile = field(default_factory=lambda: REQUEST)
 
 
 def stream_input(configuration: Configuration, session: ControlSession, reader: ReferenceReader) -> Input:
@@ -106,6 +110,22 @@ def wrench_inputs(configuration: Configuration, session: ControlSession, reader:
     wanted = [Input(WrenchStamped, "~/reference_wrench", want)] if _has(law.reference, name) else []
     measured = [Input(WrenchStamped, "~/measured_wrench", measure)] if _has(law.measurements, name) else []
     return (*wanted, *measured)
+
+
+def position_inputs(
+    configuration: Configuration, session: ControlSession, reader: ReferenceReader
+) -> tuple[Input, ...]:
+    """Poses of the end effector that a sensor outside of the arm sees, where the law takes their position."""
+    name = "ee_position"
+
+    def measure(message: PoseStamped) -> None:
+        pose = _pose(message.pose.position, message.pose.orientation)
+        position = reader.position(message.header.frame_id, pose, "measured_pose")
+        session.set_measurement(name, position, nanoseconds(message.header.stamp))
+
+    return (
+        (Input(PoseStamped, "~/measured_pose", measure, SENSOR),) if _has(configuration.law.measurements, name) else ()
+    )
 
 
 def _has(entries: Iterable[Entry], name: str) -> bool:

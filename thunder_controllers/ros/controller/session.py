@@ -16,7 +16,7 @@ from thunder_controllers.host import Configuration, Excitation, Figure, Referenc
 from thunder_controllers.ros.common.diagnostics import plain
 from thunder_controllers.ros.common.hot_subscription import HotSubscription
 from thunder_controllers.ros.common.parameters import DeclaredParameters
-from thunder_controllers.ros.common.qos import REQUEST, STREAM
+from thunder_controllers.ros.common.qos import STREAM
 from thunder_controllers.ros.common.runtime import STEADY
 from thunder_controllers.ros.controller.configuration import (
     GAIN_PREFIX,
@@ -26,7 +26,13 @@ from thunder_controllers.ros.controller.configuration import (
     motion_limits,
 )
 from thunder_controllers.ros.controller.frames import TargetFrames, Tf
-from thunder_controllers.ros.controller.inputs import Input, stream_input, target_inputs, wrench_inputs
+from thunder_controllers.ros.controller.inputs import (
+    Input,
+    position_inputs,
+    stream_input,
+    target_inputs,
+    wrench_inputs,
+)
 from thunder_controllers.ros.controller.outputs import ControllerOutputs
 from thunder_dynamics.errors import LawError, NameNotFoundError, ThunderError
 
@@ -121,14 +127,15 @@ class Session:
         self._references = HotSubscription(node, self._stream.kind, self._stream.topic, STREAM)
         self._closers.append(self._references.close)
         targets = target_inputs(self.control, reader, frames)
-        for target in (*targets, *wrench_inputs(configuration, self.control, reader)):
+        measured = position_inputs(configuration, self.control, reader)
+        for target in (*targets, *wrench_inputs(configuration, self.control, reader), *measured):
             self._subscribe(target)
         timer = node.create_timer(1.0 / parameters["publish_rate"], self._publish, clock=STEADY)
         self._closers.append(lambda: node.destroy_timer(timer))
 
     def _subscribe(self, target: Input) -> None:
         callback = lambda message: self._follow(target, message)  # noqa: E731
-        subscription = self._node.create_subscription(target.kind, target.topic, callback, REQUEST)
+        subscription = self._node.create_subscription(target.kind, target.topic, callback, target.qos)
         self._closers.append(lambda: self._node.destroy_subscription(subscription))
 
     def close(self) -> None:

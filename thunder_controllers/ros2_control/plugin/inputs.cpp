@@ -33,6 +33,9 @@ const rclcpp::QoS kStream = rclcpp::QoS(rclcpp::KeepLast(10)).reliable().durabil
 /// Targets and trajectories: only the newest counts.
 const rclcpp::QoS kRequest = rclcpp::QoS(rclcpp::KeepLast(1)).reliable().durability_volatile();
 
+/// What a sensor tells at its own rate, lost samples and all.
+const rclcpp::QoS kSensor = rclcpp::QoS(rclcpp::KeepLast(1)).best_effort().durability_volatile();
+
 constexpr int kWarnPeriod = 1000;  // [ms]
 
 /// The time of a streamed point: the stamp that it is due at [ns]; zero: at once.
@@ -109,6 +112,15 @@ void follow_wrenches(Subscriber& node, const SessionPtr& session, const thunder:
   }
 }
 
+void follow_positions(Subscriber& node, const SessionPtr& session, const thunder::ReferenceReader& reader) {
+  if (!thunder::entry_if_any(session->configuration().law_data().measurements, "ee_position")) return;
+  node.subscribe<PoseStamped>("~/measured_pose", kSensor, [=](const PoseStamped& message) {
+    const thunder::PoseNumbers given = pose(message.pose.position, message.pose.orientation);
+    const auto position = reader.position(message.header.frame_id, given, "measured_pose");
+    session->set_measurement("ee_position", position, rclcpp::Time(message.header.stamp).nanoseconds());
+  });
+}
+
 // --- services --------------------------------------------------------------------------------------------------------
 
 /// A service that does something, and answers with the text that this returns, or with the reason why it failed.
@@ -168,6 +180,7 @@ Handles open_inputs(LifecycleNode& node, const SessionPtr& session, const Listen
     follow_joints(subscriber, session, reader);
   }
   follow_wrenches(subscriber, session, reader);
+  follow_positions(subscriber, session, reader);
   Handles handles = offer_services(node, session, listener);
   handles.insert(handles.end(), subscriber.handles.begin(), subscriber.handles.end());
   return handles;

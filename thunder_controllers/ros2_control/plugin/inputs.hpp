@@ -31,8 +31,9 @@ struct Faults {
 };
 
 /// Subscriptions and services of one configuration, for as long as they are held: ~/reference, ~/target_pose and
-/// ~/trajectory of a Cartesian law, ~/joint_reference and ~/joint_trajectory of a joint law; ~/reference_wrench and
-/// ~/measured_wrench of laws that ask for them; ~/freeze_adaptation, ~/reset_estimates, ~/save_estimates, ~/start, ~/stop.
+/// ~/trajectory of a Cartesian law, ~/joint_reference and ~/joint_trajectory of a joint law; ~/reference_wrench,
+/// ~/measured_wrench and ~/measured_pose of laws that ask for them; ~/freeze_adaptation, ~/reset_estimates,
+/// ~/save_estimates, ~/start, ~/stop.
 ///
 /// A reference that is refused leaves the motion as it is, and is counted and logged, at most once a second. Callbacks
 /// hold what they use themselves, as one may still run in an executor's thread after these have been given up. `poses` is

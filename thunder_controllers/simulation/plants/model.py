@@ -242,8 +242,8 @@ class ModelPlant(Plant):
     def _described_gravity(self) -> FloatArray:
         return self._described_G(self._state_vector[0])
 
-    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+    def described_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As `poses`, of the end effector where the description has it."""
         T = self._ee(q)
         return T[:, :3, 3], T[:, :3, :3]
 

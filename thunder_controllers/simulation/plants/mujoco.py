@@ -172,8 +172,8 @@ class MujocoPlant(Plant):
         qpos[self._order] = q
         return np.asarray(gravity_effort(self.model, self._kinematics, qpos)[self._order])
 
-    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+    def described_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As `poses`, of the end effector where the description has it."""
         data = self._kinematics
         body = self.model.body(self.ee_link).id
         xpos, xmat, qpos, order = data.xpos[body], data.xmat[body], data.qpos, self._order

@@ -13,7 +13,7 @@ from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
-from thunder_controllers.simulation.plants.sensors import Sensors
+from thunder_controllers.simulation.plants.sensors import PositionSampler, Sample, Sensors
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.inertia import Inertia
 
@@ -66,6 +66,7 @@ class Plant(ABC):
         self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self._sensors = Sensors(options, self.n, period, seed, where)
+        self._position: PositionSampler | None = None
         self.faults = Faults(options.faults, joints, self.timestep, seed, where)
         self._pending: list[tuple[float, bool, Payload]] = []
         self._carried: list[Payload] = []
@@ -130,6 +131,8 @@ class Plant(ABC):
         self._put(q, qd)
         self._slot = 0
         self._sensors = Sensors(self.options, self.n, self.period, self._seed, self.where)
+        sensor = self.options.position_sensor
+        self._position = None if sensor is None else PositionSampler(sensor, self._seed)
         self._change_payloads(0.0)
         self._hold()
         self.faults.restart(self._lag.effort)
@@ -159,6 +162,12 @@ class Plant(ABC):
         """Effort of each joint from outside, (n,): of the wrenches among the faults."""
         wrenches = self.faults.wrenches(self.time)
         return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
+
+    def measured_position(self) -> Sample | None:
+        """What the position sensor tells in this step, if there is one, and it does. Once per step."""
+        if self._position is None:
+            return None
+        return self._position.sample(self.time, lambda: self.pose(self.q)[0])
 
     def step(self, effort: FloatArray) -> None:
         """Advance by one control period under `effort`, shape (n,), or under the one commanded a delay ago."""
@@ -214,6 +223,11 @@ class Plant(ABC):
         """True pose of the end effector at q (n,): position (3,) [m] and rotation (3, 3), world frame."""
         positions, rotations = self.poses(q[None])
         return positions[0], rotations[0]
+
+    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+        positions, rotations = self.described_poses(q)
+        return positions + rotations @ np.array(self.options.tool_offset), rotations
 
     def _change_payloads(self, time: float) -> None:
         """Attach and take off what is due, keeping the others."""
@@ -294,8 +308,8 @@ class Plant(ABC):
         """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
 
     @abstractmethod
-    def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """True poses at many q, shape (N, n): positions (N, 3) and rotations (N, 3, 3)."""
+    def described_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As `poses`, of the end effector where the description has it."""
 
 
 class _Lag:

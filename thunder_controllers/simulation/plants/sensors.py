@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
 from thunder_controllers.fields import FloatArray, per_joint
-from thunder_controllers.simulation.options import PlantOptions
+from thunder_controllers.simulation.options import PlantOptions, PositionSensor
 
 NOISE_BLOCK = 1024
 """Steps for which noise is drawn at once: one call of the generator costs as much as a thousand numbers."""
 
 _SIZED = ("_std", "_resolution")
+
+
+TIME_TOLERANCE = 1e-9
+"""By how much a sample may come early, for rounding of times [s]."""
+
+
+class Sample(NamedTuple):
+    """What is fed to a law: values, and when they were measured [s], of what has an age."""
+
+    values: FloatArray
+    time: float | None = None
+
+
+class PositionSampler:
+    """What a `PositionSensor` tells: positions with noise at its rate, each a delay after it was measured.
+
+    Args:
+        options: Its own.
+        seed: Of the noise, drawn for every sample, whoever asks for it.
+    """
+
+    def __init__(self, options: PositionSensor, seed: int) -> None:
+        self._options = options
+        self._rng = np.random.default_rng([seed, 1])  # another stream than that of the joints
+        self._next = 0.0
+        self._coming: deque[Sample] = deque()
+
+    def sample(self, time: float, position: Callable[[], FloatArray]) -> Sample | None:
+        """The sample that is told now, once per step; None where none is.
+
+        Args:
+            time: Simulated [s].
+            position: The true one (3,) [m] now.
+        """
+        options, now = self._options, time + TIME_TOLERANCE
+        if now >= self._next and (options.until is None or now < options.until):
+            self._coming.append(Sample(position() + options.std * self._rng.standard_normal(3), time))
+            self._next = max(self._next + 1.0 / options.rate, time)
+        told = None
+        while self._coming and (self._coming[0].time or 0.0) + options.delay <= now:
+            told = self._coming.popleft()
+        return told
 
 
 class Sensors:

@@ -18,7 +18,7 @@ GRAVITY_TOLERANCE = 1e-3
 
 
 def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
-    """Say what of friction, offsets, delay and gravity is not in the plant as the law knows it, a line each.
+    """Say what of friction, offsets, tool, delay and gravity is not in the plant as the law knows it, a line each.
 
     Args:
         plant: The true robot.
@@ -28,6 +28,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     """
     notes = [] if "friction" in options else _friction(plant, model, law)
     notes += [] if "offsets" in options else _offsets(plant, model, law)
+    notes += _tool(plant, law, options)
     delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
     if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
@@ -78,6 +79,20 @@ def _offsets(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     if "adapted" in _choices(law, "offsets"):
         text += ", or law.options: {offsets: adapted},"
     return [Note("plant_offsets", f"{text} mends it")]
+
+
+def _tool(plant: Plant, law: str, options: Mapping[str, Any]) -> list[Note]:
+    """Where the end effector is, or that nothing sees it."""
+    off, sensor = float(np.linalg.norm(plant.options.tool_offset)), plant.options.position_sensor
+    if options.get("kinematics", "known") != "known":
+        text = f"{law} adapts its kinematics to ee_position, which nothing measures: plant.position_sensor does"
+        return [] if sensor else [Note("plant_position", text)]
+    if not off:
+        return []
+    text = f"the plant's end effector is {1e3 * off:g} mm from where the robot file has it (plant.tool_offset)"
+    if "tool" in _choices(law, "kinematics"):
+        text += ": law.options: {kinematics: tool} with a plant.position_sensor finds it"
+    return [Note("plant_tool", text)]
 
 
 def _choices(law: str, option: str) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ extern "C" {
 #define THUNDER_ENTRY_ACTIVATION 2 /* telemetry: a host refuses activation while it lies outside [lower, upper]  */
 #define THUNDER_ENTRY_UNUSED 4     /* reference: neither effort nor state depends on it                               */
 #define THUNDER_ENTRY_INITIAL 8    /* state: starts with what `initial` gives, unless a host is told otherwise        */
+#define THUNDER_ENTRY_AGE 16       /* measurements: time [s] since the entry before it was measured; a host fills it in   */
+#define THUNDER_ENTRY_MEASURED 32  /* telemetry: outside [lower, upper] a law goes without what it measures; a host says so */
 
 /* One named, shaped, unit-bearing block of a flat vector. */
 typedef struct thunder_entry {

@@ -27,12 +27,18 @@ std::vector<bool> measured_entries(const thunder_law& law, const NamedValues& gi
 
 bool is_adapted(const thunder_entry& entry) noexcept { return (entry.flags & THUNDER_ENTRY_ADAPTED) != 0; }
 
+bool any_has(const thunder_signal& signal, int flag) noexcept {
+  const Entries entries{signal};
+  return std::any_of(entries.begin(), entries.end(), [=](const thunder_entry& e) { return (e.flags & flag) != 0; });
+}
+
 }  // namespace
 
 LawRunner::LawRunner(std::shared_ptr<const Library> library, const thunder_law& law, const NamedValues& initial_state)
     : library_(std::move(library)),
       law_(&law),
-      adapts_(std::any_of(Entries{law.state}.begin(), Entries{law.state}.end(), is_adapted)),
+      adapts_(any_has(law.state, THUNDER_ENTRY_ADAPTED)),
+      measures_(any_has(law.telemetry, THUNDER_ENTRY_MEASURED)),
       starts_measured_(measured_entries(law, initial_state)),
       initial_state_(initial_values(law, initial_state)),
       state_(initial_state_),
@@ -97,16 +103,16 @@ void LawRunner::take_over(const std::vector<double>& source, bool keep_adapted) 
   }
 }
 
-const thunder_entry* LawRunner::forbidding() const noexcept {
+const thunder_entry* LawRunner::outside(int flag) const noexcept {
   for (const thunder_entry& entry : Entries{law_->telemetry}) {
-    const bool guards = (entry.flags & THUNDER_ENTRY_ACTIVATION) != 0;
-    if (guards && !is_valid(entry, next_telemetry_.data() + entry.offset)) return &entry;
+    const bool is_meant = (entry.flags & flag) != 0;
+    if (is_meant && !is_valid(entry, next_telemetry_.data() + entry.offset)) return &entry;
   }
   return nullptr;
 }
 
 void LawRunner::check_activation() const {
-  const thunder_entry* entry = forbidding();
+  const thunder_entry* entry = outside(THUNDER_ENTRY_ACTIVATION);
   if (!entry) return;
   check_values(*entry, next_telemetry_.data() + entry->offset, "activate: " + std::string(law_->name) + ".telemetry");
 }

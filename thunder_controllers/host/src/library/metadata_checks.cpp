@@ -133,6 +133,17 @@ void check_initial(const thunder_law& law, const std::string& where) {
   }
 }
 
+void check_ages(const thunder_law& law, const std::string& where) {
+  const thunder_entry* before = nullptr;
+  for (const thunder_entry& entry : Entries{law.measurements}) {
+    if ((entry.flags & THUNDER_ENTRY_AGE) != 0) {
+      const bool follows = before && (before->flags & THUNDER_ENTRY_AGE) == 0;
+      require(follows && entry_size(entry) == 1, where + ".measurements." + entry.name, "it is no age of an entry before it");
+    }
+    before = &entry;
+  }
+}
+
 void check_scratch(int size_iw, int size_w, const std::string& where) {
   require(size_iw >= 0 && size_w >= 0, where, "a work size is negative");
   require(size_iw <= kMostScratch && size_w <= kMostScratch, where, "a work size is larger than any", "at most 268435456");
@@ -149,6 +160,7 @@ void check_law(const thunder_law& law, int n_joints, const std::string& where) {
   check_signal(law.telemetry, where + ".telemetry", false);
   check_reference(law, n_joints, where);
   check_initial(law, where);
+  check_ages(law, where);
 }
 
 void check_function(const thunder_function& function, const std::string& where) {

@@ -51,7 +51,7 @@ std::vector<double> reordered(const std::vector<double>& values, const std::vect
 
 ReferenceReader::ReferenceReader(Configuration configuration, Frames frames)
     : configuration_(std::move(configuration)), frames_(std::move(frames)) {
-  check_feeds(configuration_.law_data(), configuration_.library->n_joints(), {{"wrench"}, {"wrench"}}, "topics");
+  check_feeds(configuration_.law_data(), configuration_.library->n_joints(), {{"ee_position", "wrench"}, {"wrench"}}, "topics");
 }
 
 std::vector<double> ReferenceReader::sample(const PosePoint& point) const {
@@ -123,6 +123,13 @@ std::vector<TimedPose> ReferenceReader::poses(const std::string& frame, const st
     if (!given.accelerations.empty()) point.acceleration = given.accelerations[0];
   }
   return read;
+}
+
+std::vector<double> ReferenceReader::position(const std::string& frame, const PoseNumbers& pose,
+                                              const std::string& topic) const {
+  check_frame(frame, topic);
+  if (!all_finite(pose.data(), 3)) refuse("a position is not finite", topic, "numbers");
+  return {pose.begin(), pose.begin() + 3};
 }
 
 std::vector<double> ReferenceReader::wrench(const std::string& frame, const TwistNumbers& wrench,

@@ -73,7 +73,12 @@ class Controller {
   void deactivate();
 
   /// One further measurement of the law, for the next update; see MeasurementPort. Throws HostError(law) while unconfigured.
-  void set_measurement(const std::string& name, const std::vector<double>& values);
+  ///
+  /// One that has an age comes with its time [s], on the clock of the updates' `t`; activation forgets it.
+  void set_measurement(const std::string& name, const std::vector<double>& values,
+                       std::optional<double> time = std::nullopt);
+  /// Whether a measurement of the law has an age. Throws HostError(name_not_found), HostError(law) while unconfigured.
+  bool has_age(const std::string& name) const;
 
   /// One control step; real-time safe: no allocation, lock, system call or look-up by name.
   ///

@@ -101,7 +101,11 @@ class ControlSession {
   /// Throws as Controller::set_reference_entry does, and HostError(law) for a standard one, which is streamed.
   void set_further_reference(const std::string& name, const std::vector<double>& values);
   /// A further measurement of the law, see MeasurementPort.
-  void set_measurement(const std::string& name, const std::vector<double>& values);
+  ///
+  /// One that has an age was made at a stamp [ns] on the clock of the updates' stamps, and is passed over while nothing is
+  /// commanded; others need none. Throws HostError(law) for one without a stamp, or with a negative one, or one more than
+  /// measurement_timeout ahead: it would stay new for as long.
+  void set_measurement(const std::string& name, const std::vector<double>& values, std::int64_t stamp = 0);
   /// Whether a stream is followed; while inactive, whether one would be now.
   bool is_streamed() const;
   /// Hold the place where the next update finds the robot: where a clock was set, the old reference means nothing.
@@ -141,6 +145,7 @@ class ControlSession {
   void observe_reference(GuardBits guards) noexcept;
   bool follows_stream() const;
   const Snapshot& newest() noexcept;
+  std::optional<double> ahead(std::int64_t stamp, const std::string& where);
   std::optional<double> due(std::int64_t stamp);
   void require_active(const char* what) const;
   void require_motion() const;

@@ -55,7 +55,9 @@ class LawRunner {
   void reset(bool keep_adapted) noexcept;
 
   /// Whether telemetry of the last step allows activation.
-  bool may_activate() const noexcept { return forbidding() == nullptr; }
+  bool may_activate() const noexcept { return outside(THUNDER_ENTRY_ACTIVATION) == nullptr; }
+  /// Whether it went without a measurement that it takes.
+  bool lacks_measurement() const noexcept { return measures_ && outside(THUNDER_ENTRY_MEASURED); }
   /// Throws HostError(law) if it does not.
   void check_activation() const;
 
@@ -68,13 +70,14 @@ class LawRunner {
   const std::vector<double>& telemetry() const noexcept { return telemetry_; }
 
  private:
-  const thunder_entry* forbidding() const noexcept;
+  /// Telemetry with that flag outside its bounds; null if there is none.
+  const thunder_entry* outside(int flag) const noexcept;
   bool start(const LawInputs& inputs) noexcept;
   void take_over(const std::vector<double>& source, bool keep_adapted) noexcept;
 
   std::shared_ptr<const Library> library_;
   const thunder_law* law_;
-  bool adapts_ = false;
+  bool adapts_ = false, measures_ = false;
   std::vector<bool> starts_measured_;  ///< by entry of the state
   bool starts_ = true;                 ///< the next step is the first one after a reset
   std::vector<double> initial_state_;

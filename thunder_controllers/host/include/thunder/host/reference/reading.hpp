@@ -53,6 +53,9 @@ class ReferenceReader {
                                const std::vector<PosePoint>& points) const;
   /// Joint positions at times, in the library's order; the message may have the joints in any order.
   std::vector<TimedJoints> joints(const std::vector<std::string>& names, const std::vector<TimedJoints>& points) const;
+  /// The position [m] of a pose of the end effector that was measured outside of the arm, given in a frame, which must be the
+  /// base frame; nothing is asked of the orientation, which is not used.
+  std::vector<double> position(const std::string& frame, const PoseNumbers& pose, const std::string& topic) const;
   /// A wrench [N, N·m], given in a frame, which must be the base frame.
   std::vector<double> wrench(const std::string& frame, const TwistNumbers& wrench, const std::string& topic) const;
 

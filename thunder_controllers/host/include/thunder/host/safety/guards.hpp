@@ -52,7 +52,9 @@ enum class GuardReport : std::uint8_t { always, between_transitions, never };
   GUARD(kReferenceUnreached, reference_unreached, passes, always,                                                     \
         "The reference is not approached any more: the place is held instead.")                                       \
   GUARD(kReferenceLate, reference_late, passes, always,                                                               \
-        "A stream is late by more than four of its periods: what moved comes to rest until the next sample.")
+        "A stream is late by more than four of its periods: what moved comes to rest until the next sample.") \
+  GUARD(kMeasurementUnused, measurement_unused, passes, always,                                                       \
+        "The law goes on without a measurement that it takes: there is none, or the last one was implausible.")
 
 /// A guard as data: its row.
 struct GuardInfo {

@@ -1,0 +1,1 @@
+"""What experiments with uncertain kinematics draw and measure."""
