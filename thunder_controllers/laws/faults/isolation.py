@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -129,7 +130,10 @@ class FaultIsolation:
         several = ca.logic_and(ca.logic_and(free, alarm), others)
         waiting = ca.if_else(is_found, int(Kind.UNKNOWN), ca.if_else(free, several * int(Kind.SEVERAL), kind))
         self.kind = ca.if_else(decides, ca.if_else(blocked, int(Kind.BLOCK), fits.kind), waiting)
-        self.size = ca.if_else(decides, ca.if_else(blocked, fits.rate, fits.size), size)
+        self.size = size
+        for code, fitted in fits.sizes.items():
+            follows = ca.logic_or(decides, free == 0.0) if code is not Kind.BLOCK else decides
+            self.size = ca.if_else(ca.logic_and(self.kind == int(code), follows), fitted, self.size)
         began = dot(self.is_joint, calm)
         shown = (joint_next, self.kind, self.size, ca.if_else(is_found, began, onset))
         self.telemetry = dict(zip(REPORTED, shown, strict=True)) | residual.telemetry
@@ -161,14 +165,15 @@ class _Fits:
     """Fits of all kinds.
 
     Attributes:
-        kind: Of those that explain torques the best, and its `size`.
+        kind: Of those that explain torques the best.
+        sizes: Of all.
         sure: Whether it is a hundred times as likely as the next.
         block: Σ of squares of q̇ that the line of a block leaves, and its `rate` λ.
         shift: Σ of q̇ − q̇ at the suspicion.
     """
 
     kind: SX
-    size: SX
+    sizes: Mapping[Kind, SX]
     sure: SX
     block: SX
     rate: SX
@@ -192,16 +197,16 @@ def _fit(sums: SX, steps: SX, deviation: SX, samples: SX) -> _Fits:
         yy - bias * oy,
         yy + 2.0 * xy + xx - frozen * (oy + xo),
     )
-    kind, size, least, second = SX(int(Kind.LOSS)), loss, costs[0], SX(ca.inf)
-    for code, other, cost in ((Kind.BIAS, bias, costs[1]), (Kind.FREEZE, frozen, costs[2])):
+    kind, least, second = SX(int(Kind.LOSS)), costs[0], SX(ca.inf)
+    for code, cost in ((Kind.BIAS, costs[1]), (Kind.FREEZE, costs[2])):
         better = cost < least
         second = ca.if_else(better, least, ca.fmin(second, cost))
-        kind, size = ca.if_else(better, int(code), kind), ca.if_else(better, other, size)
-        least = ca.fmin(cost, least)
+        kind, least = ca.if_else(better, int(code), kind), ca.fmin(cost, least)
     sure = 0.5 * samples * (second - least) > ODDS * (deviation**2 + TINY)
     vv, vw, ww = vv - v * v / steps, vw - v * w / steps, ww - w * w / steps
     rate = ca.fmax(-vw / (vv + TINY), 0.0)
-    return _Fits(kind, size, sure, ww + 2.0 * rate * vw + rate**2 * vv, rate, w)
+    sizes = {Kind.LOSS: loss, Kind.BIAS: bias, Kind.FREEZE: frozen, Kind.BLOCK: rate}
+    return _Fits(kind, sizes, sure, ww + 2.0 * rate * vw + rate**2 * vv, rate, w)
 
 
 def _largest(values: SX) -> tuple[SX, SX]:

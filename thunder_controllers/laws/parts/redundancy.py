@@ -80,7 +80,8 @@ class SingularityDamping:
     Args:
         signals: Where state `damping`, gains singularity_threshold, damping_max, and telemetry `singularity` and
             `damping` are declared.
-        J: Jacobian (m, n), m ≤ n, an expression of q.
+        J: Jacobian (m, n), m ≤ n, an expression of q, or of states, too.
+        first: That at the activation, where J depends on states.
 
     Attributes:
         value: λ² in use [m²].
@@ -92,7 +93,7 @@ class SingularityDamping:
         telemetry: What to report.
     """
 
-    def __init__(self, signals: Signals, J: SX) -> None:
+    def __init__(self, signals: Signals, J: SX, first: SX | None = None) -> None:
         threshold = signals.gain(
             "singularity_threshold",
             default=1e-3,
@@ -103,11 +104,15 @@ class SingularityDamping:
         maximum = signals.gain(
             "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
         )
-        distance = reciprocal(factor_ldl(J @ J.T).inverse_trace())
-        depth = ca.fmax(1.0 - distance * reciprocal(threshold), 0.0)
-        wanted = maximum * depth**2
+
+        def damped(J: SX) -> tuple[SX, SX]:
+            distance = reciprocal(factor_ldl(J @ J.T).inverse_trace())
+            return distance, maximum * ca.fmax(1.0 - distance * reciprocal(threshold), 0.0) ** 2
+
+        distance, wanted = damped(J)
+        initial = wanted if first is None else damped(first)[1]
         self.value = signals.state(
-            "damping", default=0.0, bounds=(0.0, 1.0), unit="m²", doc="λ² of the pseudo-inverse.", initial=wanted
+            "damping", default=0.0, bounds=(0.0, 1.0), unit="m²", doc="λ² of the pseudo-inverse.", initial=initial
         )
         self.rate = (wanted - self.value) / (DAMPING_LAG + signals.dt)
         self.next = self.value + signals.dt * self.rate
