@@ -24,7 +24,7 @@ class Joints:
     """What the joints of an arm can do.
 
     Attributes:
-        limit: U (n,): |u_i| ≤ U_i of those that obey.
+        lower, upper: Of the accelerations of those that obey, lower below upper, (n,) each.
         obeys: 1 of a joint that is told its acceleration, 0 of one that has its own, (n,).
         own: That of those (n,).
         row: Of a joint without a torque of choice: row · u = value, what its own equation of motion says, (1, n).
@@ -32,7 +32,8 @@ class Joints:
         has_row: 1 if there is such a joint, else 0.
     """
 
-    limit: SX
+    lower: SX
+    upper: SX
     obeys: SX
     own: SX
     row: SX
@@ -60,6 +61,7 @@ def saturate(J: SX, r: SX, preferred: SX, joints: Joints, damping: SX) -> Bounde
     rows = ca.vertcat(J, joints.has_row * joints.row)
     shift = ca.diag(ca.vertcat(SX.ones(m) * damping, 1.0 - joints.has_row))
     task, fixed = ca.vertcat(r, 0.0), ca.vertcat(SX.zeros(m), joints.has_row * joints.value)
+    middle, half = 0.5 * (joints.upper + joints.lower), 0.5 * (joints.upper - joints.lower)
     free, given = joints.obeys, (1.0 - joints.obeys) * joints.own
     for pins in range(n - m + 1):
         masked = rows @ ca.diag(free)
@@ -67,15 +69,15 @@ def saturate(J: SX, r: SX, preferred: SX, joints: Joints, damping: SX) -> Bounde
         still = given + free * preferred
         b = masked.T @ factors.solve(task)
         a = still + masked.T @ factors.solve(fixed - rows @ still)
-        ratio = free * ca.fabs(a + b) / joints.limit
+        ratio = free * ca.fabs(a + b - middle) / half
         worst = ca.mmax(ratio)
         if pins == n - m:
             break
         room = dot(SX.ones(n), free) - m - joints.has_row > 0.5
         pinned = ca.logic_and(ca.logic_and(ratio >= worst, worst > 1.0 + SLACK), room)
-        given = ca.if_else(pinned, ca.sign(a + b) * joints.limit, given)
+        given = ca.if_else(pinned, middle + ca.sign(a + b - middle) * half, given)
         free = ca.if_else(pinned, 0.0, free)
-    left = (joints.limit - ca.sign(b) * a) / ca.fmax(ca.fabs(b), SLACK)
+    left = (ca.if_else(b > 0.0, joints.upper - a, a - joints.lower)) / ca.fmax(ca.fabs(b), SLACK)
     share = ca.fmax(ca.fmin(ca.mmin(ca.if_else(ratio > 1.0 + SLACK, left, 1.0)), 1.0), 0.0)
-    u = a + share * b
-    return BoundedAccelerations(free * ca.fmin(ca.fmax(u, -joints.limit), joints.limit) + (1.0 - free) * given, share)
+    within = ca.fmin(ca.fmax(a + share * b, joints.lower), joints.upper)
+    return BoundedAccelerations(free * within + (1.0 - free) * given, share)
