@@ -50,8 +50,8 @@ class FaultIsolation:
     """Joint i has a fault where |r_i − r̄_i| > κ σ_i and Σ_{j≠i} (r_j − r̄_j)²/σ_j² < κ², for 2/K_o.
 
     That is "joint i alone" tested against "none" and "others, too": residuals of joints know nothing of each other's
-    faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`. A
-    push that loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a
+    faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`, until
+    all are within 2σ again, and an isolation is taken back if others follow before its kind is told. A push that loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a
     fault of that joint to all that is measured; and a fault whose torque changes as slowly as T is none.
 
     Its kind is the one that explains best what follows. With y, x and o the fault's torque r_i − r̄_i, the effort that
@@ -102,7 +102,10 @@ class FaultIsolation:
         alarm = ca.logic_and(worst > kappa, residual.ready)
         others = dot(z, z) - worst**2 > kappa**2
         free = joint == 0.0
-        single = ca.logic_and(alarm, ca.logic_not(others))
+        # what once was several stays so until nothing is suspicious: of a push that goes one joint shows longest
+        was_several = ca.logic_and(kind == Kind.SEVERAL, worst > CALM)
+        alone = ca.logic_not(ca.logic_or(others, was_several))
+        single = ca.logic_and(alarm, alone)
 
         suspect = ca.if_else(free, ca.if_else(single, index, 0.0), candidate)
         is_new = suspect != candidate
@@ -123,12 +126,14 @@ class FaultIsolation:
         blocked = ca.logic_and(fits_block, ca.logic_or(fits.rate * age > 1.0, rests))
         sure = ca.logic_or(ca.logic_or(blocked, late), ca.logic_and(fits.sure, ca.logic_not(fits_block)))
         unknown = ca.logic_and(joint > 0.0, kind <= Kind.UNKNOWN)
-        decides = ca.logic_and(ca.logic_and(unknown, told > LEAST), sure)
+        decides = ca.logic_and(ca.logic_and(unknown, told > LEAST), ca.logic_and(sure, ca.logic_not(others)))
 
-        joint_next = ca.if_else(is_found, suspect, joint)
+        revoked = ca.logic_and(unknown, others)
+        joint_next = ca.if_else(is_found, suspect, ca.if_else(revoked, 0.0, joint))
         self.is_joint = self.is_joint * (joint_next > 0.0)
-        several = ca.logic_and(ca.logic_and(free, alarm), others)
-        waiting = ca.if_else(is_found, int(Kind.UNKNOWN), ca.if_else(free, several * int(Kind.SEVERAL), kind))
+        several = ca.logic_or(ca.logic_or(ca.logic_and(alarm, others), was_several), revoked)
+        none = ca.logic_or(free, revoked)
+        waiting = ca.if_else(is_found, int(Kind.UNKNOWN), ca.if_else(none, several * int(Kind.SEVERAL), kind))
         self.kind = ca.if_else(decides, ca.if_else(blocked, int(Kind.BLOCK), fits.kind), waiting)
         self.size = size
         for code, fitted in fits.sizes.items():

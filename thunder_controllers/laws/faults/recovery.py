@@ -125,7 +125,10 @@ class FaultRecovery:
         """Of u, (n,) each."""
         model, q, qd, U = self._robot.model, self._signals.q, self._signals.qd, self._limit
         speed = np.nan_to_num(model.limits("velocity"), posinf=FREE)
-        room = (q - np.nan_to_num(model.limits("lower"), neginf=-FREE)), np.nan_to_num(model.limits("upper"), posinf=FREE) - q
+        room = (
+            (q - np.nan_to_num(model.limits("lower"), neginf=-FREE)),
+            np.nan_to_num(model.limits("upper"), posinf=FREE) - q,
+        )
         down, up = (ca.fmin(speed, ca.sqrt(2.0 * BRAKING * U * ca.fmax(one, 0.0))) for one in room)
         lower = ca.fmin(ca.fmax(-2.0 * STIFFNESS * (down + qd), -U), (1.0 - BRAKING) * U)
         upper = ca.fmax(ca.fmin(2.0 * STIFFNESS * (up - qd), U), lower + BRAKING * U)

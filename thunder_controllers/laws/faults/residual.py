@@ -25,8 +25,8 @@ class FaultResidual:
     what errors of the model make of r is known, too. Each has a standard deviation, and with those of all bodies,
     rotors, friction and noise independent,
 
-        σ_i² = ¼ K_o³ Δ σ_v² Σ_j M_ij² + σ_b² Σ_k (E_ik − Ē_ik)² + σ_m² (E_ip − Ē_ip)² + σ_a² R_i² + σ_f² (|F_V q̇| + F_C)_i²
-              + ¼ K_o Δ (F_C σ_v/v_s)_i²
+        σ_i² = ¼ K_o³ Δ σ_v² Σ_j M_ij² + σ_b² Σ_k (E_ik − Ē_ik)² + σ_m² (E_ip − Ē_ip)² + σ_a² R_i²
+              + σ_f² (|F_V q̇| + F_C)_i² + ¼ K_o Δ (F_C σ_v/v_s)_i²
 
     is the variance of r_i − r̄_i: E_p is that of a mass of 1 kg at the end effector, R_i = F[I_a q̈], and Coulomb
     friction counts in full, as its sign is not known at rest. The first and the last term are the white noise of q̇ in
