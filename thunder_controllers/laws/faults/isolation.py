@@ -50,9 +50,10 @@ class FaultIsolation:
     """Joint i has a fault where |r_i − r̄_i| > κ σ_i and Σ_{j≠i} (r_j − r̄_j)²/σ_j² < κ², for 2/K_o.
 
     That is "joint i alone" tested against "none" and "others, too": residuals of joints know nothing of each other's
-    faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`, until
-    all are within 2σ again, and an isolation is taken back if others follow before its kind is told. A push that loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a
-    fault of that joint to all that is measured; and a fault whose torque changes as slowly as T is none.
+    faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`,
+    until all are within 2σ again, and an isolation is taken back if others follow before its kind is told. A push that
+    loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a fault of
+    that joint to all that is measured; and a fault whose torque changes as slowly as T is none.
 
     Its kind is the one that explains best what follows. With y, x and o the fault's torque r_i − r̄_i, the effort that
     is asked for, and 1, through F² from the suspicion on, kinds are lines of one parameter, fitted by sums:
