@@ -18,11 +18,11 @@ from thunder_controllers.experiments.experiment import Case, Criterion, Group, M
 from thunder_controllers.experiments.runner import run_case
 from thunder_controllers.experiments.table import faults, summary
 from thunder_controllers.host import Library
-from thunder_controllers.laws.faults.kinds import Action, Kind
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.faults.fault import JointFault
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.errors import ScenarioError
 from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
 from thunder_studies.panda import LAST_LINK, Keys, bodies
 
@@ -44,7 +44,11 @@ START, DURATION = (1.5, 3.0), 7.0
 SPEED = 0.3
 """Largest joint speed of a path over the joint's limit, about."""
 
-KINDS = ("loss", "bias", "block", "freeze")
+CODES = {"loss": 2, "bias": 3, "block": 4, "freeze": 5}
+SEVERAL, STOPS = 6, 2
+"""Of the law's telemetry `fault_kind` and `fault_action`; a test holds them to what the law declares."""
+
+KINDS = tuple(CODES)
 
 MOVED = 5e-3
 """Error of the tip that a fault without handling makes at least, and that is made good with it [m]."""
@@ -87,6 +91,10 @@ def driven_panda() -> str:
     return str(path)
 
 
+def _panda() -> Library:
+    return library_of("panda", LAW, share("config/robots/panda.yaml"))
+
+
 def draw_path(rng: draws.Generator, arm: Library) -> Keys:
     """Draw a path about a dexterous posture, and the start on it, at rest."""
     q = dexterous(rng, arm)
@@ -114,8 +122,13 @@ def draw_drives(rng: draws.Generator) -> Keys:
 def draw_arm(rng: draws.Generator, name: str = "panda") -> Keys:
     """Draw a run without a fault: an arm of `ARMS` near its file, sensors, and a path."""
     file = robot_file(ARMS[name])
+    if file is None:
+        raise ScenarioError(
+            f"no robot file of {name}", valid="an arm of the project, or pip install example-robot-data"
+        )
     library = library_of(name, LAW, file)
-    path, drives = draw_path(rng, library), {}
+    path = draw_path(rng, library)
+    drives: Keys = {}
     if name == "panda":
         file, drives = Path(driven_panda()), draw_drives(rng)
     links = bodies(library.link_names, library.pi)
@@ -131,7 +144,7 @@ def draw_arm(rng: draws.Generator, name: str = "panda") -> Keys:
 def draw_fault(rng: draws.Generator, kind: str, joints: int = 7) -> Keys:
     """Draw a fault of a kind: joint, time and size."""
     joint, sign = int(rng.integers(joints)), float(rng.choice([-1.0, 1.0]))
-    limit = float(np.asarray(library_of("panda", LAW, robot_file(ARMS["panda"])).effort_limit)[joint])
+    limit = float(np.asarray(_panda().effort_limit)[joint])
     size: Keys = {
         "loss": {"share": float(rng.uniform(0.3, 1.0))},
         "bias": {"effort": sign * limit * float(rng.uniform(0.05, 0.3))},
@@ -193,12 +206,12 @@ def measure_fault(case: Case, trace: Trace, _timing: Timing) -> Measured:
     joint, kind, action = (_of(trace, f"fault_{name}") for name in ("joint", "kind", "action"))
     right = 1 + list(trace.joint_names).index(fault.joints[0])
     found = np.flatnonzero(joint > 0.0)
-    told = np.flatnonzero((kind > Kind.UNKNOWN) & (kind < Kind.SEVERAL))
+    told = np.flatnonzero(np.isin(kind, list(CODES.values())))
     delay = trace.t[found[0]] - fault.start if found.size else np.inf
     isolated = bool(joint[-1] == right and delay >= 0.0)
     error = _distance(trace)
-    stops = bool(action[-1] == Action.STOPS)
-    arm = library_of("panda", LAW, robot_file(ARMS["panda"]))
+    stops = bool(action[-1] == STOPS)
+    arm = _panda()
     ended = trace.t[-1] > case.config.duration - 2.0 * trace.step
     back = bool(error[trace.t >= case.config.duration - case.window].max(initial=0.0) < MOVED)
     goes_on = bool(ended and not stops and back)
@@ -206,7 +219,7 @@ def measure_fault(case: Case, trace: Trace, _timing: Timing) -> Measured:
         "isolated": float(isolated),
         "in_time": float(isolated and delay <= IN_TIME),
         "delay": 1e3 * float(delay) if isolated else None,
-        "kind": float(kind[-1] == Kind[fault.type.upper()]),
+        "kind": float(kind[-1] == CODES[fault.type]),
         "kind_delay": 1e3 * float(trace.t[told[0]] - fault.start) if told.size else None,
         "goes_on": float(goes_on),
         "stops": float(stops),
@@ -236,7 +249,7 @@ def measure_health(case: Case, trace: Trace, _timing: Timing) -> Measured:
     joint, kind = _of(trace, "fault_joint"), _of(trace, "fault_kind")
     values = {
         "joint": float((joint > 0.0).any()),
-        "several": float((kind == Kind.SEVERAL).any()),
+        "several": float((kind == SEVERAL).any()),
         "error": float(_distance(trace)[trace.t > 1.0].max()),
     }
     sigmas = np.abs(_all(trace, "fault_residual")) / _all(trace, "fault_deviation")

@@ -11,6 +11,7 @@ from evaluation import load_robot
 
 from thunder_controllers.experiments.runner import run_case
 from thunder_controllers.laws.cartesian_computed_torque import cartesian_computed_torque
+from thunder_controllers.laws.faults.kinds import Action, Kind
 from thunder_controllers.simulation.scenario import merged
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
@@ -64,3 +65,10 @@ def test_the_bounds_are_kept_once() -> None:
         cartesian_computed_torque(robot, {"faults": "continue", "redundancy": "acceleration_bounds"})
     with pytest.raises(LawError, match="faults 'find'; valid: "):
         cartesian_computed_torque(robot, {"faults": "find"})
+
+
+def test_the_study_reads_the_codes_that_the_law_declares() -> None:
+    assert {Kind[name.upper()].value: code for name, code in study.CODES.items()} == {
+        c: c for c in study.CODES.values()
+    }
+    assert (study.SEVERAL, study.STOPS) == (Kind.SEVERAL, Action.STOPS)
