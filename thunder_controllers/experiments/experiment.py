@@ -39,6 +39,7 @@ class Case:
         window: The error is taken over this long at the end of the run [s].
         adaptation: Whether the estimates adapt; the host keeps them if not.
         measure: What else is taken from the run: a function of a module, as it runs in another process.
+        measures_stopped: Also where the host stops the arm, of the time until then.
     """
 
     row: str
@@ -46,6 +47,7 @@ class Case:
     window: float
     adaptation: bool = True
     measure: Callable[[Case, Trace, Timing], Measured] | None = None
+    measures_stopped: bool = False
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,10 @@ def _judged(case: Case, setup: Setup, run: Run, ran: Ran) -> Outcome:
     trace, timing = ran
     fault, values = _judge(case, trace.until_fault(), np.asarray(setup.library.velocity_limit))
     if fault is not None:
-        return Outcome(fault, values, why=str(explain(setup, run, trace)["what"]))
+        why = str(explain(setup, run, trace)["what"])
+        if case.measure is not None and case.measures_stopped:
+            values = {**values, **case.measure(case, trace.until_fault(), timing).values}
+        return Outcome(fault, values, why=why)
     more = Measured({}) if case.measure is None else case.measure(case, trace, timing)
     return Outcome(DONE, {**values, **more.values}, more.series)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 
+from thunder_controllers.laws.faults import recovery
+from thunder_controllers.laws.faults.isolation import FaultIsolation
+from thunder_controllers.laws.faults.recovery import FaultRecovery
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
@@ -22,7 +25,7 @@ REDUNDANCY = Option(
 )
 
 
-@takes(task.OPTION, COMPENSATION, REDUNDANCY)
+@takes(task.OPTION, COMPENSATION, REDUNDANCY, recovery.OPTION)
 def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
@@ -34,7 +37,8 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
         options: With `redundancy=acceleration_bounds`, |q̈_i| ≤ U_i: z as far as they leave room, and where they leave
-            none the largest share of J q̈ that they allow.
+            none the largest share of J q̈ that they allow. With `faults=isolate` faults of joints are reported, with
+            `continue` the task goes on with what is left, as `FaultRecovery` says, which keeps these bounds, too.
     """
     signals = Signals(robot, ReferenceKind.CARTESIAN)
     q, qd = signals.q, signals.qd
@@ -46,12 +50,23 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
 
     acceleration = signals.reference.acceleration[:rows] + R_1 * error.e_dot + R_0 * _near(signals, error.e)
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
-    damping = SingularityDamping(signals, error.J)
+    isolation = FaultIsolation(robot, signals) if options["faults"] != "off" else None
+    left: FaultRecovery | None = None
+    J = error.J
+    if isolation and options["faults"] == "continue":
+        if options["redundancy"] != "posture":
+            what = f"faults=continue with redundancy={options['redundancy']}"
+            raise options.error(what, "redundancy=posture: faults=continue keeps the bounds by itself")
+        left = FaultRecovery(robot, signals, isolation, acceleration_limit(robot, signals))
+        J = error.J @ ca.diag(left.obeys)
+    damping = SingularityDamping(signals, J, error.J)
     inverse = PseudoInverse(error.J, J_dot, damping.value, damping.rate)
     z = damping.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
     r, telemetry = acceleration - J_dot @ qd, {**error.telemetry, **damping.telemetry}
-    if options["redundancy"] == "posture":
+    if left:
+        qdd = left.accelerate(error.J, r, z, damping.value)
+    elif options["redundancy"] == "posture":
         qdd = z + inverse.apply(r - error.J @ z, SX.zeros(rows))[0]
     else:
         if robot.n - rows != 1:
@@ -61,11 +76,19 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         signals.describe_telemetry("task_share", unit="1", doc="Share of J q̈ that the bounds of q̈ allow.")
         qdd, telemetry["task_share"] = bounded.u, bounded.share
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
+    next_state = {"damping": damping.next}
+    if left:
+        effort = left.apply(effort, error.e[:3])
+        next_state |= left.next_state
+        telemetry |= left.telemetry
+    if isolation:
+        next_state |= isolation.next_state
+        telemetry |= isolation.telemetry
     return signals.law(
         "cartesian_computed_torque",
         "Computed torque of the pose of the end effector.",
         effort=effort,
-        next_state={"damping": damping.next},
+        next_state=next_state,
         telemetry=telemetry,
     )
 

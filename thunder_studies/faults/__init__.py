@@ -1,0 +1,1 @@
+"""Faults of joints in studies."""

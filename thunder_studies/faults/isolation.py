@@ -1,0 +1,347 @@
+"""Faults of motors and joints that the law has to find by itself, and what becomes of the task."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from thunder_controllers.experiments import draws
+from thunder_controllers.experiments.experiment import Case, Criterion, Group, Measured, Settings
+from thunder_controllers.experiments.runner import run_case
+from thunder_controllers.experiments.table import faults, summary
+from thunder_controllers.host import Library
+from thunder_controllers.resources import share
+from thunder_controllers.simulation.faults.fault import JointFault
+from thunder_controllers.simulation.scenario import RunConfig, merged
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.errors import ScenarioError
+from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
+from thunder_studies.panda import LAST_LINK, Keys, bodies
+
+FloatArray = NDArray[np.float64]
+
+VISCOUS = (0.8, 0.8, 0.6, 0.6, 0.3, 0.3, 0.2)
+COULOMB = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15)
+"""Friction of the drives [N·m·s/rad, N·m]."""
+
+ROTOR = 0.1
+"""Reflected inertia of every rotor [kg·m²], that of MuJoCo Menagerie's Panda."""
+
+BODY_ERROR, DRIVE_ERROR = 0.02, 0.05
+"""How far what moves differs from the file: bodies, rotors and friction, uniform to either side [1]."""
+
+START, DURATION = (1.5, 3.0), 7.0
+"""When a fault comes, and how long a run is [s]."""
+
+SPEED = 0.3
+"""Largest joint speed of a path over the joint's limit, about."""
+
+CODES = {"loss": 2, "bias": 3, "block": 4, "freeze": 5}
+SEVERAL, STOPS = 6, 2
+"""Of the law's telemetry `fault_kind` and `fault_action`; a test holds them to what the law declares."""
+
+KINDS = tuple(CODES)
+
+MOVED = 5e-3
+"""Error of the tip that a fault without handling makes at least, and that is made good with it [m]."""
+
+HEALTHY = 2e-3
+"""Error before the fault of a path that the arm can do, once it has started [m]."""
+
+REST = 0.05
+"""A joint rests below this speed [rad/s]."""
+
+IN_TIME = 0.5
+"""From the onset to the isolation, at most [s]."""
+
+MOST_DRAWS = 50
+"""Of a fault that does something, before its kind is given up."""
+
+GAINS = {"payload_error": 0.1, "fault_tolerance": MOVED}
+"""What the law is told beyond its defaults: some hundred grams may be held, and what error is too much."""
+
+LAW = "cartesian_computed_torque"
+
+
+@cache
+def _folder() -> TemporaryDirectory[str]:
+    """For robot files; it goes with the process."""
+    return TemporaryDirectory(prefix="thunder_robots_")
+
+
+@cache
+def driven_panda() -> str:
+    """Path to a file of the Panda with drives: friction and rotors."""
+    document = yaml.safe_load(share("config/robots/panda.yaml").read_text())
+    robot = {key: value for key, value in document.items() if not key.startswith("PI_2")}  # anchors, resolved by now
+    robot["Dl_order"] = 1
+    for name, viscous in zip(robot["dynamics"], VISCOUS, strict=True):
+        robot["dynamics"][name] |= {"friction": {"Dl": [viscous]}, "rotor": {"inertia": ROTOR}}
+    robot["thunder"]["coulomb"] = list(COULOMB)
+    path = Path(_folder().name) / "panda.yaml"
+    path.write_text(yaml.safe_dump(robot))
+    return str(path)
+
+
+def _panda() -> Library:
+    return library_of("panda", LAW, share("config/robots/panda.yaml"))
+
+
+def draw_path(rng: draws.Generator, arm: Library) -> Keys:
+    """Draw a path about a dexterous posture, and the start on it, at rest."""
+    q = dexterous(rng, arm)
+    J = arm.evaluate("J_ee", q)[:3]
+    frequency = rng.uniform(0.1, 0.3, 3)
+    fastest = SPEED * np.minimum(np.asarray(arm.velocity_limit), 3.0)
+    speed = 1.0 / np.max(np.abs(np.linalg.pinv(J)).sum(axis=1) / fastest)
+    amplitude = np.minimum(0.15, speed / (2.0 * np.pi * frequency))
+    pose = draws.stated(draws.poses(arm, q[None])[0])
+    path = {"type": "lissajous", "centre": pose["position"], "ypr": pose["ypr"], "amplitude": tuple(amplitude.tolist())}
+    start = {"q": tuple(q.tolist()), "on_reference": False}
+    return {"reference": {**path, "frequency": tuple(frequency.tolist())}, "start": start}
+
+
+def draw_drives(rng: draws.Generator) -> Keys:
+    """Draw friction and rotors near those of the file."""
+
+    def near(values: Any) -> tuple[float, ...]:
+        return tuple((rng.uniform(1.0 - DRIVE_ERROR, 1.0 + DRIVE_ERROR, 7) * values).tolist())
+
+    friction = {"viscous": near(np.array(VISCOUS)), "coulomb": near(np.array(COULOMB))}
+    return {"plant": {"friction": friction, "rotors": near(np.full(7, ROTOR))}}
+
+
+def draw_arm(rng: draws.Generator, name: str = "panda") -> Keys:
+    """Draw a run without a fault: an arm of `ARMS` near its file, sensors, and a path."""
+    file = robot_file(ARMS[name])
+    if file is None:
+        raise ScenarioError(
+            f"no robot file of {name}", valid="an arm of the project, or pip install example-robot-data"
+        )
+    library = library_of(name, LAW, file)
+    path = draw_path(rng, library)
+    drives: Keys = {}
+    if name == "panda":
+        file, drives = Path(driven_panda()), draw_drives(rng)
+    links = bodies(library.link_names, library.pi)
+    plant = {
+        "velocity": "exact",
+        "noise": {"q_std": 1e-5, "qd_std": 3e-3},
+        "inertia": {link: draws.uncertain(body, BODY_ERROR, rng) for link, body in links.items()},
+    }
+    common = merged(described(ARMS[name], file, LAW), {"plant": plant, "duration": DURATION, **path})
+    return merged(common, drives)
+
+
+def draw_fault(rng: draws.Generator, kind: str, joints: int = 7) -> Keys:
+    """Draw a fault of a kind: joint, time and size."""
+    joint, sign = int(rng.integers(joints)), float(rng.choice([-1.0, 1.0]))
+    limit = float(np.asarray(_panda().effort_limit)[joint])
+    size: Keys = {
+        "loss": {"share": float(rng.uniform(0.3, 1.0))},
+        "bias": {"effort": sign * limit * float(rng.uniform(0.05, 0.3))},
+        "block": {"rate": float(np.exp(rng.uniform(np.log(5.0), np.log(50.0))))},
+        "freeze": {},
+    }[kind]
+    return {"type": kind, "joints": (f"panda_joint{joint + 1}",), "start": round(float(rng.uniform(*START)), 3), **size}
+
+
+def _law(handling: str) -> Keys:
+    gains = GAINS if handling != "off" else {}
+    return {"law": {"name": LAW, "options": {"task": "position", "faults": handling}, "gains": gains}}
+
+
+def _case(row: str, keys: Keys, seed: int, handling: str, measure: Callable[..., Measured]) -> Case:
+    config = RunConfig.model_validate(merged(merged(keys, _law(handling)), {"seed": seed}))
+    return Case(row, config, 1.0, measure=measure, measures_stopped=True)
+
+
+def _distance(trace: Trace) -> FloatArray:
+    return np.asarray(np.linalg.norm(trace.error[:, :3], axis=1))
+
+
+def measure_effect(case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure the error of the position before the fault, once the arm has started, and after its onset."""
+    error, start = _distance(trace), case.config.plant.faults[0].start
+    before = error[(trace.t > 1.0) & (trace.t < start)].max()
+    return Measured({"before": float(before), "after": float(error[trace.t >= start].max())})
+
+
+@cache
+def effective_faults(seed: int, cases: int) -> tuple[tuple[int, str, Keys], ...]:
+    """Draw until there are so many faults that move the tip: seeds of runs, kinds and keys.
+
+    Kinds in turn. The same run without handling says whether the path is one that the arm can do, and the fault moves
+    the tip by `MOVED` or the host has to stop it.
+    """
+    found = []
+    for number in range(cases):
+        kind = KINDS[number % len(KINDS)]
+        rng = np.random.default_rng([seed, number, *b"fault isolation"])
+        for _ in range(MOST_DRAWS):
+            keys = merged(draw_arm(rng), {"plant": {"faults": (draw_fault(rng, kind),)}})
+            outcome = run_case(_case("unhandled", keys, number, "off", measure_effect))
+            before, after = (outcome.values.get(name) for name in ("before", "after"))
+            if (before is None or before < HEALTHY) and (after is None or after > MOVED) and outcome.ended != "refused":
+                found.append((number, kind, keys))
+                break
+    return tuple(found)
+
+
+def _of(trace: Trace, name: str) -> FloatArray:
+    return np.asarray(trace.telemetry[:, trace.telemetry_names == name][:, 0])
+
+
+def measure_fault(case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure what was found of the fault and when, and what became of the task; each also by kind."""
+    (fault,) = (one for one in case.config.plant.faults if isinstance(one, JointFault))
+    joint, kind, action = (_of(trace, f"fault_{name}") for name in ("joint", "kind", "action"))
+    right = 1 + list(trace.joint_names).index(fault.joints[0])
+    found = np.flatnonzero(joint > 0.0)
+    told = np.flatnonzero(np.isin(kind, list(CODES.values())))
+    delay = trace.t[found[0]] - fault.start if found.size else np.inf
+    isolated = bool(joint[-1] == right and delay >= 0.0)
+    error = _distance(trace)
+    stops = bool(action[-1] == STOPS)
+    arm = _panda()
+    ended = trace.t[-1] > case.config.duration - 2.0 * trace.step
+    back = bool(error[trace.t >= case.config.duration - case.window].max(initial=0.0) < MOVED)
+    goes_on = bool(ended and not stops and back)
+    values: dict[str, float | None] = {
+        "isolated": float(isolated),
+        "in_time": float(isolated and delay <= IN_TIME),
+        "delay": 1e3 * float(delay) if isolated else None,
+        "kind": float(kind[-1] == CODES[fault.type]),
+        "kind_delay": 1e3 * float(trace.t[told[0]] - fault.start) if told.size else None,
+        "goes_on": float(goes_on),
+        "stops": float(stops),
+        "lost": float(not goes_on and not stops),
+        "kept": float(draws.within(arm, trace.q).all() and _slow(arm, trace)) if goes_on else None,
+        "rests": float(ended and _rests(trace)) if stops else None,
+        "onset": 1e3 * abs(float(_of(trace, "fault_onset")[-1] - fault.start)) if isolated else None,
+    }
+    return Measured(values | {f"{name}_{fault.type}": values[name] for name in BY_KIND})
+
+
+def _slow(arm: Library, trace: Trace) -> bool:
+    """Whether no joint is faster than its limit."""
+    return bool((np.abs(trace.qd) <= np.asarray(arm.velocity_limit)).all())
+
+
+def _rests(trace: Trace) -> bool:
+    return bool((np.abs(trace.qd[-1]) < REST).all())
+
+
+BY_KIND = ("in_time", "kind", "goes_on", "stops")
+"""What the table has by kind, too."""
+
+
+def measure_health(case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure what is told of a run without a fault of a joint, and its error once it has started."""
+    joint, kind = _of(trace, "fault_joint"), _of(trace, "fault_kind")
+    values = {
+        "joint": float((joint > 0.0).any()),
+        "several": float((kind == SEVERAL).any()),
+        "error": float(_distance(trace)[trace.t > 1.0].max()),
+    }
+    sigmas = np.abs(_all(trace, "fault_residual")) / _all(trace, "fault_deviation")
+    return Measured({**values, "sigmas": float(sigmas[trace.t > 0.2].max())})
+
+
+def _all(trace: Trace, name: str) -> FloatArray:
+    return np.asarray(trace.telemetry[:, trace.telemetry_names == name])
+
+
+def _percent(name: str) -> Callable[..., Any]:
+    return summary(name, statistics.fmean)
+
+
+FAULT_COLUMNS = {
+    "runs": len,
+    "isolated": _percent("isolated"),
+    "within 0.5 s": _percent("in_time"),
+    "delay, median [ms]": summary("delay", statistics.median),
+    "kind right": _percent("kind"),
+    "to the kind, median [ms]": summary("kind_delay", statistics.median),
+    "onset off, median [ms]": summary("onset", statistics.median),
+    "goes on": _percent("goes_on"),
+    "stops": _percent("stops"),
+    "neither": _percent("lost"),
+    "limits kept of those that go on": _percent("kept"),
+    "at rest of those that stop": _percent("rests"),
+    "stopped by the host": faults,
+}
+"""Columns of the table of faults: shares of the runs where no unit is given."""
+
+
+def found(settings: Settings) -> Group:
+    """Faults of all kinds that move the tip, in a row of all and one of each kind."""
+    drawn = effective_faults(settings.seed, settings.cases)
+    cases = [_case("all", keys, number, "continue", measure_fault) for number, _, keys in drawn]
+    criteria = (
+        Criterion("isolated", 1.0, at_least=True),
+        Criterion("within 0.5 s", 0.95, at_least=True),
+        Criterion("kind right", 0.9, at_least=True),
+        Criterion("neither", 0.05),
+        Criterion("limits kept of those that go on", 1.0, at_least=True),
+    )
+    by_kind = {
+        f"{name}: {kind}": _percent(f"{name}_{kind}")
+        for kind in KINDS
+        for name in ("in_time", "kind", "goes_on", "stops")
+    }
+    return Group("Faults that move the tip by 5 mm", tuple(cases), criteria, {**FAULT_COLUMNS, **by_kind})
+
+
+PAYLOAD = {"link": LAST_LINK, "com": (0.0, 0.0, 0.15), "inertia": (1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)}
+
+
+def _payload(rng: draws.Generator, mass: float, at_once: bool) -> Keys:
+    time = 0.0 if at_once else round(float(rng.uniform(*START)), 3)
+    return {"plant": {"payloads": ({**PAYLOAD, "mass": mass, "time": time},)}}
+
+
+def _push(rng: draws.Generator) -> Keys:
+    start, direction = round(float(rng.uniform(*START)), 3), rng.normal(size=3)
+    force = rng.uniform(10.0, 40.0) * direction / np.linalg.norm(direction)
+    push = {"type": "wrench", "link": LAST_LINK, "start": start, "end": start + 1.0, "force": tuple(force.tolist())}
+    return {"plant": {"faults": (push,)}}
+
+
+ROWS: Mapping[str, tuple[str, Callable[[draws.Generator], Keys]]] = {
+    "panda": ("panda", lambda _: {}),
+    "panda, 0.2 kg from the start": ("panda", lambda rng: _payload(rng, 0.2, True)),
+    "panda, 0.5 kg picked up": ("panda", lambda rng: _payload(rng, 0.5, False)),
+    "panda, pushed at its hand": ("panda", _push),
+    "ur5": ("ur5", lambda _: {}),
+}
+"""Runs without a fault: arm, and what else there is."""
+
+
+def healthy(settings: Settings) -> Group:
+    """Runs without a fault: what is told of them that is not so, and that the handling does not limit them."""
+    cases = []
+    for row, (name, extra) in ROWS.items():
+        for number in range(settings.cases):
+            rng = np.random.default_rng([settings.seed, number, *name.encode()])
+            keys = draw_arm(rng, name)
+            cases.append(_case(row, merged(keys, extra(rng)), number, "continue", measure_health))
+    columns = {
+        "runs": len,
+        "joint told": _percent("joint"),
+        "several told": _percent("several"),
+        "largest residual [σ]": summary("sigmas", max),
+        "largest error, median [m]": summary("error", statistics.median),
+        "stopped by the host": faults,
+    }
+    quiet = ("panda", "panda, 0.2 kg from the start", "ur5")
+    criteria = (Criterion("joint told", 0.0, rows=quiet), Criterion("several told", 0.0, rows=quiet))
+    return Group("Runs without a fault of a joint", tuple(cases), criteria, columns)
