@@ -200,6 +200,8 @@ def _loop(setup: Setup, rows: Recorder, first: int, last: int) -> None:
         plant.read(rows.q[k], rows.qd[k])
         age = plant.measure(q, qd)
         host.set_reference(setup.samples[k])
+        for name, rates in setup.further.items():
+            host.set_reference_entry(name, rates[k])
         for name, read_measurement in setup.measurements.items():
             host.set_measurement(name, read_measurement(plant))
         rows.guards[k] = host.update(rows.t[k - age], q, qd, setup.period, effort)

@@ -31,7 +31,11 @@ from thunder_dynamics.readers.urdf_elements import described_rotors
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
 
-MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {"external_effort": lambda plant: plant.external_effort()}
+MEASUREMENTS: Mapping[str, Callable[[Plant], FloatArray]] = {
+    "external_effort": lambda plant: plant.external_effort(),
+    "motor_position": lambda plant: plant.motor_position,
+    "motor_velocity": lambda plant: plant.motor_velocity,
+}
 """Further measurements that the plant can feed, and how."""
 
 
@@ -48,6 +52,7 @@ class Setup:
     period: float  #: Of the control [s].
     #: What the law measures beside joint states, and what reads it from the plant.
     measurements: Mapping[str, Callable[[Plant], FloatArray]]
+    further: Mapping[str, FloatArray]  #: What the law adds to its reference and follows from it, by name, (N, size).
     model: RobotModel  #: The controller's robot.
     initial_state: Mapping[str, FloatArray]  #: First estimates, flat, by entry of the law's state.
     notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
@@ -122,7 +127,8 @@ def prepare(
     check(law)
     cartesian = law.reference_kind == "cartesian"
     reference = config.reference.build_for(Follower(library, cartesian, scenario.path.parent))
-    samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
+    times = np.arange(config.steps) / config.rate
+    samples = np.ascontiguousarray(reference.sample(times))
     _check_samples(samples, law.reference_kind, config, model.n, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
@@ -140,12 +146,32 @@ def prepare(
         initial_state=initial_state,
         options=options,
     )
-    activate(host, run, samples[0], q, qd, plant.holding_effort())
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements}
+    for name, read in measurements.items():
+        host.set_measurement(name, read(plant))
+    activate(host, run, samples[0], q, qd, plant.holding_effort())
     notes += host.notes
     return Setup(
-        library, plant, host, reference, samples, links, period, measurements, model, initial_state, tuple(notes)
+        library=library,
+        plant=plant,
+        host=host,
+        reference=reference,
+        samples=samples,
+        adapted_links=links,
+        period=period,
+        measurements=measurements,
+        further=_further(law, reference, times),
+        model=model,
+        initial_state=initial_state,
+        notes=tuple(notes),
     )
+
+
+def _further(law: Law, reference: Reference, times: FloatArray) -> dict[str, FloatArray]:
+    """Derivatives of a reference that a law asks for and the reference has; the others are as the scenario says."""
+    names = [entry.name for entry in law.reference]
+    rates = reference.further_rates(times) if isinstance(reference, Trajectory) else {}
+    return {name: np.ascontiguousarray(rows) for name, rows in rates.items() if name in names}
 
 
 def activate(
@@ -189,9 +215,10 @@ def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) 
     }
     known = {link.joint.name: link.joint.rotor_inertia for link in model.links}
     if isinstance(description, str):
-        known |= described_rotors(description, common["where"])
+        elastic = {link.joint.name: link.joint.elastic for link in model.links if link.joint.elastic}
+        known |= described_rotors(description, common["where"]) | {name: one.Mm for name, one in elastic.items()}
         rotors = [np.nan if (rotor := known[joint]) is None else rotor for joint in model.joint_names]
-        return MujocoPlant(description, rotors=rotors, **common)
+        return MujocoPlant(description, rotors=rotors, elastic=elastic, **common)
     unknown = {x.joint.name: known.get(x.joint.name) for x in description.links if x.joint.rotor_inertia is None}
     return ModelPlant(description.with_rotor_inertias(unknown), **common)
 

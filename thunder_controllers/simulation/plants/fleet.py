@@ -21,7 +21,7 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
     Bodies, payloads, friction, rotors, offsets, noise, lag and seed may differ.
     """
     options = plant.options
-    if not isinstance(plant, ModelPlant) or options.faults:
+    if not isinstance(plant, ModelPlant) or options.faults or plant.springs is not None:
         return None
     return (
         plant.library_hash,
