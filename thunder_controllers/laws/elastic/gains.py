@@ -1,0 +1,64 @@
+"""Gains of laws for elastic joints: of links without their motors, and of the motors."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from thunder_controllers.laws.parts.gains import joint_damping_gain, least_joint_inertia
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+LINK_BANDWIDTH, CONSTANT = 100.0, 30.0
+"""ω, and the largest eigenvalue of M⁻¹K_d, by default [1/s]."""
+
+MOTOR_BANDWIDTH = 200.0
+"""Λ_x, and K_x over Mm, by default [1/s].
+
+Of the elastic Panda (undamped springs of 1e4 N·m/rad, motors of 0.1 kg·m²) at 1 kHz: 100 to 300 with ω of 50 to 200 are
+stable, 300 with ω = 300 is not; with 0.25 ms of delay 200, with 0.5 ms 100 with ω = 50 is.
+"""
+
+
+def link_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:
+    """Declare K_d and ω of the feedback K_d + ωM on s; and the least inertia of each joint, all joints free, (n,)."""
+    K_d = joint_damping_gain(robot, signals, CONSTANT)
+    omega = signals.gain(
+        "omega",
+        default=LINK_BANDWIDTH,
+        bounds=(0.0, 2000.0),
+        unit="1/s",
+        doc="Feedback on s by the inertia of the links, M omega s: as fast in every pose.",
+    )
+    return K_d, omega, SX(least_joint_inertia(robot))
+
+
+def motor_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:
+    """Declare Λ_x and K_x, (m,) each, and the share of their springs' effect that is left to the motors' errors."""
+    inertia = np.array([e.Mm for e in robot.model.elasticities()])
+    Lambda_x = signals.gain(
+        "Lambda_x",
+        size=len(inertia),
+        default=MOTOR_BANDWIDTH,
+        bounds=(0.0, 2000.0),
+        unit="1/s",
+        doc="Bandwidth of the motors' position error z.",
+    )
+    K_x = signals.gain(
+        "K_x",
+        size=len(inertia),
+        default=MOTOR_BANDWIDTH * inertia,
+        bounds=(0.0, 1e4),
+        unit="N·m·s/rad",
+        doc="Feedback on s_x, per motor.",
+    )
+    kept = signals.gain(
+        "kept_stiffness",
+        default=1.0,
+        bounds=(0.0, 1.0),
+        unit="1",
+        doc="Share of the springs' stiffness between links and motors' errors z that is left; 0: z is freed of it.",
+    )
+    return Lambda_x, K_x, kept
