@@ -23,7 +23,7 @@ class ElasticEstimates:
 
     W_m = [reg_k(x − q), reg_d(ẋ − q̇), reg_dm(ẋ), diag(ẍ_r + Λ_x ż)] is what the motor's torque has of θ̂, and
     W_l = [reg_k(σ_r), reg_d(σ̇_r), 0, 0] what τ_d has, as the spring is to bear it. V has ½ θ̃ᵀΓθ̃, Γ = γ/θ_0² of the
-    file's θ_0: what that has not, 0, does not adapt.
+    file's θ_0: what is 0 there does not adapt.
 
     Args:
         signals: Where state and gains are declared.
@@ -55,14 +55,9 @@ class ElasticEstimates:
 
     def _declared(self, sizes: list[int]) -> SX:
         signals, nominal = self._signals, self._nominal
-        kept = np.concatenate(
-            [
-                np.tile([order * [0.0], [1.0] + (order - 1) * [0.0]][order > 0], sizes[3])
-                for order in (*self._orders[:2],)
-            ]
-            + [np.zeros(sizes[2]), np.ones(sizes[3])]
-        )
-        lower, upper = LEAST * kept * nominal, MOST * nominal
+        kept = [[1.0] + [0.0] * (order - 1) if order else [] for order in self._orders[:2]]
+        kept_all = np.concatenate([*(np.tile(one, sizes[3]) for one in kept), np.zeros(sizes[2]), np.ones(sizes[3])])
+        lower, upper = LEAST * kept_all * nominal, MOST * nominal
         unit = "N·m/rad, N·m·s/rad, kg·m²"
         estimate = signals.state(
             "elastic_hat",
@@ -84,13 +79,18 @@ class ElasticEstimates:
             )
             for what, default in (("lower", lower), ("upper", upper))
         ]
-        gamma = signals.gain(
-            "gamma_elastic",
-            default=1.0,
-            bounds=(1e-6, 1e9),
-            unit="N·m",
-            doc="Γ of θ̂ over the robot file's values; larger is slower.",
+        springs, motors = (
+            signals.gain(
+                f"gamma_{what}",
+                default=default,
+                bounds=(1e-6, 1e9),
+                unit="N·m",
+                doc=f"Γ of {of} over the robot file's values; larger is slower.",
+            )
+            for what, default, of in (("springs", 0.3, "K̂ and D̂"), ("motors", 0.02, "the estimates of Dm and Mm"))
         )
+        of_springs = sum(sizes[:2])
+        gamma = ca.vertcat(ca.repmat(springs, of_springs), ca.repmat(motors, len(nominal) - of_springs))
         self._rates = SX(nominal**2) * reciprocal(gamma)
         self._estimate = estimate
         return estimate

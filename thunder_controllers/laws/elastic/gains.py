@@ -5,14 +5,21 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from thunder_controllers.laws.parts.gains import joint_damping_gain, least_joint_inertia
+from thunder_controllers.laws.parts.gains import arm_inertia, joint_damping_gain, least_joint_inertia
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 
 SX = ca.SX
 
-LINK_BANDWIDTH, CONSTANT = 100.0, 30.0
-"""ω, and the largest eigenvalue of M⁻¹K_d, by default [1/s]."""
+LINK_BANDWIDTH, CONSTANT = 100.0, 0.3
+"""ω at most by default [1/s], and the largest eigenvalue of M⁻¹K_d over ω."""
+
+BEYOND_SPRINGS = 1.5
+"""ω at most by default, over the slowest oscillation of the links on their springs with motors that stand still [1].
+
+A link that is to be faster than its spring needs efforts of its motor that limits cut: sea2, whose spring makes 21 rad/s
+in its heaviest pose, does not come back from 0.02 rad with ω = 100, and does with 31.
+"""
 
 MOTOR_BANDWIDTH = 200.0
 """Λ_x, and K_x over Mm, by default [1/s].
@@ -24,15 +31,27 @@ stable, 300 with ω = 300 is not; with 0.25 ms of delay 200, with 0.5 ms 100 wit
 
 def link_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:
     """Declare K_d and ω of the feedback K_d + ωM on s; and the least inertia of each joint, all joints free, (n,)."""
-    K_d = joint_damping_gain(robot, signals, CONSTANT)
+    bandwidth = link_bandwidth(robot)
+    K_d = joint_damping_gain(robot, signals, CONSTANT * bandwidth)
     omega = signals.gain(
         "omega",
-        default=LINK_BANDWIDTH,
+        default=bandwidth,
         bounds=(0.0, 2000.0),
         unit="1/s",
         doc="Feedback on s by the inertia of the links, M omega s: as fast in every pose.",
     )
     return K_d, omega, SX(least_joint_inertia(robot))
+
+
+def link_bandwidth(robot: RobotExpressions) -> float:
+    """ω by default [1/s]: LINK_BANDWIDTH, or less where springs are soft."""
+    joints = list(robot.model.elastic_joints)
+    if not joints:
+        return LINK_BANDWIDTH
+    root = np.sqrt([e.K[0] for e in robot.model.elasticities()])
+    mobility = np.linalg.inv(arm_inertia(robot).samples[0])[:, joints][:, :, joints]
+    slowest = np.sqrt(np.linalg.eigvalsh(root[:, None] * mobility * root).min())
+    return float(f"{min(LINK_BANDWIDTH, BEYOND_SPRINGS * slowest):.3g}")
 
 
 def motor_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:

@@ -330,9 +330,9 @@ def joint_friction(model: RobotModel) -> FloatArray:
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
-    """The robot with gravity and friction of the options."""
+    """The robot with gravity and friction of the options, of numbers."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
-    return replace(model, links=links, gravity=options.gravity)
+    return replace(model, links=links, gravity=options.gravity, symbolic={})
 
 
 def _bodies(robot: RobotModel) -> RobotModel:
