@@ -17,8 +17,8 @@ LINK_BANDWIDTH, CONSTANT = 100.0, 0.3
 BEYOND_SPRINGS = 1.5
 """ω at most by default, over the slowest oscillation of the links on their springs with motors that stand still [1].
 
-A link that is to be faster than its spring needs efforts of its motor that limits cut: sea2, whose spring makes 21 rad/s
-in its heaviest pose, does not come back from 0.02 rad with ω = 100, and does with 31.
+A link that is to be faster than its spring needs efforts of its motor that limits cut. sea2, whose spring makes 21
+rad/s in its heaviest pose, does not come back from 0.02 rad with ω = 100, and does with 31.
 """
 
 MOTOR_BANDWIDTH = 200.0
