@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.elastic.gains import stored_energy
 from thunder_controllers.laws.elastic.odd import Odd
 from thunder_dynamics.algorithms.drives import power_basis
 from thunder_dynamics.expressions import RobotExpressions
@@ -16,6 +17,10 @@ SX = ca.SX
 
 LEAST, MOST = 0.2, 5.0
 """Bounds of what must not vanish, K_1, D_1 and Mm, over the robot file's; the others may be zero [1]."""
+
+
+BESIDE_STORED, LEAST_GAMMA = 4.0, 0.1
+"""γ over what springs store under gravity, and γ where there is no gravity [1, N·m]."""
 
 
 class ElasticEstimates:
@@ -45,7 +50,7 @@ class ElasticEstimates:
         m = sizes[-1]
         self._orders = [size // m for size in sizes[:3]]
         described = ca.vertcat(*(robot.parameters.column(group) for group in groups))
-        values = self._declared(sizes) if adapts else described
+        values = self._declared(robot, sizes) if adapts else described
         K, D, Dm, self.inertia = ca.vertsplit(values, [0, *np.cumsum(sizes).tolist()])
         order_k, order_d, order_m = self._orders
         self.stiffness, self.described_stiffness = (
@@ -53,7 +58,7 @@ class ElasticEstimates:
         )
         self.damping, self.friction = Odd(D, range(1, order_d + 1)), Odd(Dm, range(1, order_m + 1))
 
-    def _declared(self, sizes: list[int]) -> SX:
+    def _declared(self, robot: RobotExpressions, sizes: list[int]) -> SX:
         signals, nominal = self._signals, self._nominal
         kept = [[1.0] + [0.0] * (order - 1) if order else [] for order in self._orders[:2]]
         kept_all = np.concatenate([*(np.tile(one, sizes[3]) for one in kept), np.zeros(sizes[2]), np.ones(sizes[3])])
@@ -82,18 +87,23 @@ class ElasticEstimates:
         springs, motors = (
             signals.gain(
                 f"gamma_{what}",
-                default=default,
+                default=self._slow(robot),
                 bounds=(1e-6, 1e9),
                 unit="N·m",
                 doc=f"Γ of {of} over the robot file's values; larger is slower.",
             )
-            for what, default, of in (("springs", 0.3, "K̂ and D̂"), ("motors", 0.02, "the estimates of Dm and Mm"))
+            for what, of in (("springs", "K̂ and D̂"), ("motors", "the estimates of Dm and Mm"))
         )
         of_springs = sum(sizes[:2])
         gamma = ca.vertcat(ca.repmat(springs, of_springs), ca.repmat(motors, len(nominal) - of_springs))
         self._rates = SX(nominal**2) * reciprocal(gamma)
         self._estimate = estimate
         return estimate
+
+    @staticmethod
+    def _slow(robot: RobotExpressions) -> float:
+        """γ by default: ẋ_r leaves K̂̇ out, σ_r K̂̇/K̂ = σ_r τ s_x/γ of it, which has to be small beside s_x."""
+        return float(f"{max(BESIDE_STORED * stored_energy(robot), LEAST_GAMMA):.2g}")
 
     def regressors(self, stretch: SX, rate: SX, velocity: SX | None = None, acceleration: SX | None = None) -> SX:
         """W, (m, numbers of θ̂): k, d, and dm and Mm of a motor's velocity and acceleration, where they are given."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 
@@ -21,8 +23,10 @@ A link that is to be faster than its spring needs efforts of its motor that limi
 rad/s in its heaviest pose, does not come back from 0.02 rad with ω = 100, and does with 31.
 """
 
-MOTOR_BANDWIDTH = 200.0
-"""Λ_x, and K_x over Mm, by default [1/s].
+MOTOR_BANDWIDTH, STIFFER = 200.0, 4.0
+"""Λ_x, and K_x over Mm, by default at most [1/s]; and K_xΛ_x over the stiffness of the spring, by default at most [1].
+
+A motor that is held so much harder than its spring holds it asks for efforts that limits cut, where springs are soft.
 
 Of the elastic Panda (undamped springs of 1e4 N·m/rad, motors of 0.1 kg·m²) at 1 kHz: 100 to 300 with ω of 50 to 200 are
 stable, 300 with ω = 300 is not; with 0.25 ms of delay 200, with 0.5 ms 100 with ω = 50 is.
@@ -54,13 +58,24 @@ def link_bandwidth(robot: RobotExpressions) -> float:
     return float(f"{min(LINK_BANDWIDTH, BEYOND_SPRINGS * slowest):.3g}")
 
 
+def stored_energy(robot: RobotExpressions) -> float:
+    """Largest τ²/K of an elastic joint, τ what gravity asks of it in any of some poses [J]."""
+    numeric = RobotExpressions(replace(robot.model, symbolic={}))
+    lower, upper = (np.nan_to_num(robot.model.limits(end), posinf=np.pi, neginf=-np.pi) for end in ("lower", "upper"))
+    poses = np.random.default_rng(0).uniform(lower, upper, (300, robot.n))
+    held = np.asarray(numeric.function("G").map(len(poses))(poses.T))[list(robot.model.elastic_joints)]
+    stiffness = np.array([e.K[0] for e in robot.model.elasticities()])
+    return float((np.abs(held).max(axis=1) ** 2 / stiffness).max())
+
+
 def motor_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:
     """Declare Λ_x and K_x, (m,) each, and the share of their springs' effect that is left to the motors' errors."""
-    inertia = np.array([e.Mm for e in robot.model.elasticities()])
+    inertia, stiffness = np.array([(e.Mm, e.K[0]) for e in robot.model.elasticities()]).T
+    bandwidth = np.minimum(MOTOR_BANDWIDTH, np.round(np.sqrt(STIFFER * stiffness / inertia)))
     Lambda_x = signals.gain(
         "Lambda_x",
         size=len(inertia),
-        default=MOTOR_BANDWIDTH,
+        default=bandwidth,
         bounds=(0.0, 2000.0),
         unit="1/s",
         doc="Bandwidth of the motors' position error z.",
@@ -68,7 +83,7 @@ def motor_gains(robot: RobotExpressions, signals: Signals) -> tuple[SX, SX, SX]:
     K_x = signals.gain(
         "K_x",
         size=len(inertia),
-        default=MOTOR_BANDWIDTH * inertia,
+        default=bandwidth * inertia,
         bounds=(0.0, 1e4),
         unit="N·m·s/rad",
         doc="Feedback on s_x, per motor.",
