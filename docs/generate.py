@@ -120,6 +120,7 @@ ABOUT = {
     "d": ("N·m", "Spong 1987, powers"),
     "dm": ("N·m", "Spong 1987, powers"),
     "Mm": ("kg·m²", "Spong 1987"),
+    "M_rigid": ("kg·m²", "Spong 1987, K → ∞"),
     "reg_k": ("rad, …", "polynomial"),
     "reg_d": ("rad/s, …", "polynomial"),
     "reg_dm": ("rad/s, …", "polynomial"),

@@ -24,6 +24,7 @@ Vector3 = tuple[Finite, Finite, Finite]
 Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
 SignedPerJoint = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
+PositivePerJoint = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
 """One number for all joints, or one each."""
 
 

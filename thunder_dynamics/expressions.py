@@ -31,6 +31,7 @@ from thunder_dynamics.algorithms.dynamics import (
     propagate,
 )
 from thunder_dynamics.algorithms.elastic import coefficient_matrices, elastic_terms
+from thunder_dynamics.algorithms.forward_dynamics import ArticulatedBodies
 from thunder_dynamics.algorithms.kinematics import Kinematics, Parameters
 from thunder_dynamics.algorithms.regressors import slotine_li_regressor
 from thunder_dynamics.errors import ExpressionError, NameNotFoundError, nearest
@@ -332,6 +333,23 @@ class RobotExpressions:
         bodies = inverse_dynamics(kinematics, motions, self.pi, range(self.n) if links is None else links)
         return bodies + (self.rotor_inertias if rotors is None else rotors) * qdd_r
 
+    def forward_dynamics(self, q: SX, qd: SX, tau: SX, pi: SX | None = None, rotors: SX | None = None) -> SX:
+        """q̈ with M q̈ + C q̇ + G = τ, shape (n,), by articulated bodies; joints must not be coupled.
+
+        Args:
+            pi: Inertial parameters of all links (10 n,), REG order, those of the model by default.
+            rotors: As of `inverse_dynamics`.
+        """
+        kinematics = self.kinematics(q)
+        at_rest = propagate(kinematics, qd, qd, SX.zeros(self.n), self.parameters["par_gravity"])
+        pi, rotors = (own if given is None else given for own, given in ((self.pi, pi), (self.rotor_inertias, rotors)))
+        return ArticulatedBodies(kinematics, pi, rotors).forward_dynamics(tau, at_rest)
+
+    @cached_property
+    def rigid(self) -> RobotExpressions:
+        """The robot with springs of infinite stiffness, `with_rigid_joints`; itself if it has no elastic joints."""
+        return RobotExpressions(self.model.with_rigid_joints()) if self.model.elastic_joints else self
+
     @property
     def rotor_inertias(self) -> SX:
         """What the rotors that are known add to the diagonal of M, shape (n,) [kg·m² or kg]."""
@@ -491,6 +509,11 @@ class RobotExpressions:
             descr = descr.format(rotors=rotors)
             self._specs[name] = FunctionSpec(name, arguments, descr, expression, is_matrix, entries.on_request)
 
+    def _rigid_mass_matrix(self, motors: SX) -> SX:
+        M, joints = SX(self["M"]), list(self.model.elastic_joints)
+        M[joints, joints] += motors
+        return M
+
     def _declare_elastic(self) -> None:
         symbols = {name: argument.symbol for name, argument in self.arguments.items()}
         terms = elastic_terms(self.model, symbols, self.parameters)
@@ -507,6 +530,8 @@ class RobotExpressions:
         for name, (arguments, descr) in described.items():
             if terms[name].numel():
                 self._declare(name, arguments, descr, partial(terms.__getitem__, name))
+        descr = "Mass matrix of the robot with springs of infinite stiffness: M with Mm on its diagonal, n×n."
+        self._declare("M_rigid", "q", descr, partial(self._rigid_mass_matrix, terms["Mm"]))
         what = {"K": "Coupling stiffness", "D": "Coupling damping", "Dm": "Motor-side damping"}
         for name, matrix in coefficient_matrices(self.model, self.parameters).items():
             group, power = name.rstrip("0123456789"), name.lstrip("KDm")

@@ -79,6 +79,10 @@ PARAMETER_GROUPS = (
 """Groups whose entries a robot file may mark symbolic. `par_REG` is another view of `par_DYN`."""
 
 
+ELASTIC_GROUPS = ("par_K", "par_D", "par_Dm", "par_Mm")
+"""Those of elastic joints."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """A constant frame as the robot YAML states it: translation [m], then yaw, pitch, roll [rad].
@@ -364,6 +368,11 @@ class RobotModel:
         return np.array([np.nan if (rotor := x.joint.rotor_inertia) is None else rotor for x in self.links])
 
     @property
+    def drive_inertias(self) -> FloatArray:
+        """Rotor inertia of every joint, Mm of an elastic one, shape (n,) [kg·m² or kg], NaN where it is unknown."""
+        return self.with_rigid_joints().rotor_inertias
+
+    @property
     def effort_offsets(self) -> FloatArray:
         """Effort that every joint needs beside its dynamics and friction, shape (n,) [N·m or N]."""
         return np.array([link.effort_offset for link in self.links])
@@ -472,6 +481,21 @@ class RobotModel:
         at_run_time = {i for i, is_symbolic in marked if is_symbolic}
         mask = tuple(i in at_run_time for i, joint in enumerate(joints) if joint.rotor_inertia is not None)
         return replace(self, links=links, symbolic={**self.symbolic, "par_Ia": mask})
+
+    def with_rigid_joints(self) -> RobotModel:
+        """The robot that this one is with springs of infinite stiffness: the motor inertias Mm turn with the links."""
+        if not self.elastic_joints:
+            return self
+        rigid = {
+            i: replace(self.links[i].joint, elastic=None, rotor_inertia=e.Mm)
+            for i, e in zip(self.elastic_joints, self.elasticities(), strict=True)
+        }
+        links = tuple(replace(x, joint=rigid.get(i, x.joint)) for i, x in enumerate(self.links))
+        marked = dict(zip(self.rotor_joints, self.symbolic.get("par_Ia", ()), strict=False))
+        marked |= dict(zip(self.elastic_joints, self.symbolic.get("par_Mm", ()), strict=False))
+        kept = {group: mask for group, mask in self.symbolic.items() if group not in ELASTIC_GROUPS}
+        mask = tuple(marked.get(i, False) for i in sorted({*self.rotor_joints, *self.elastic_joints}))
+        return replace(self, links=links, symbolic={**kept, "par_Ia": mask})
 
     def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
         """Copy with another kind of one joint, and without DH rows."""

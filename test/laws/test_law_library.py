@@ -145,7 +145,7 @@ def _compare(library: Library, law: Law, q: np.ndarray, qd: np.ndarray, referenc
     gains = packed(law.gains)
     state = packed(law.state) if law.initial is None else law.initial(q, np.zeros(n), gains)
     held = np.ravel(library.evaluate("G", q))  # what the host takes the arm to have been held with
-    found = law.step(q, qd, held, [], host.reference_vector, state, gains, dt)
+    found = law.step(q, qd, held, packed(law.measurements), host.reference_vector, state, gains, dt)
     expected = [np.asarray(value).ravel() for value in found]
     assert_close(effort, expected[0], 1e-11)
     assert_close(np.concatenate([host.state(entry.name).ravel() for entry in law.state] or [[]]), expected[1], 1e-11)

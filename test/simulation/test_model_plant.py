@@ -279,14 +279,11 @@ def test_what_it_cannot_do_is_refused(arm: RobotModel, options: dict[str, Any], 
         ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(**options))
 
 
-def test_other_joints_links_and_elastic_joints_are_refused(arm: RobotModel) -> None:
+def test_other_joints_and_links_are_refused(arm: RobotModel) -> None:
     with pytest.raises(ScenarioError, match="with joints j1, j2, j3; valid: j3, j1, j2"):
         ModelPlant(arm, ("j3", "j1", "j2"), PERIOD)
     with pytest.raises(NameNotFoundError, match="no link 'l9'"):
         ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(payloads=(BOX.model_copy(update={"link": "l9"}),)))
-    elastic = load_model(share("config/robots/sea2.yaml"))
-    with pytest.raises(ScenarioError, match="with elastic joints; valid: rigid joints"):
-        ModelPlant(elastic, elastic.joint_names, PERIOD)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import Library, Options, RestingLaw
-from thunder_dynamics.errors import NameNotFoundError, nearest
+from thunder_dynamics.errors import LawError, NameNotFoundError, nearest
 
 FloatArray = NDArray[np.float64]
 
@@ -124,6 +124,8 @@ class _Loops:
         timing: Timing,
         scaled: Sequence[str],
     ) -> None:
+        if any(entry.name == "motor_position" for entry in library.law(law).measurements):
+            raise LawError("a law that measures the motors of elastic joints", where=law, valid="laws for rigid joints")
         options = Options(nominal_dt=1.0 / timing.rate, measurement_timeout=2.0 / timing.rate)
         self._law = RestingLaw(library, law=law, gains=gains, options=options)
         self._names = scaled

@@ -118,7 +118,7 @@ class SampledArm:
 
 
 def arm_at(library: Library, q: FloatArray, timing: Timing) -> SampledArm:
-    """The library's own rigid arm about q, shape (n,): without friction and rotors.
+    """The library's own arm about q, shape (n,), without friction; elastic joints are rigid, with their motors.
 
     Raises:
         NameNotFoundError: if the library lacks M(q) or G(q).
@@ -128,4 +128,5 @@ def arm_at(library: Library, q: FloatArray, timing: Timing) -> SampledArm:
     columns = [library.evaluate("G", q + change) - library.evaluate("G", q - change) for change in changes]
     shape = (len(q), len(q))
     stiffness = np.reshape(columns, shape).T / (2.0 * DIFFERENCE)
-    return SampledArm(np.reshape(library.evaluate("M", q), shape), stiffness, timing)
+    moved = "M_rigid" if "M_rigid" in library.functions else "M"
+    return SampledArm(np.reshape(library.evaluate(moved, q), shape), stiffness, timing)

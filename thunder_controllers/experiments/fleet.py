@@ -38,7 +38,7 @@ def kinship(setup: Setup) -> Hashable | None:
     Gains, options of the host, bodies, payloads, friction, noise, references and starts may differ. None: by itself.
     """
     plant = common_options(setup.plant)
-    if plant is None:
+    if plant is None or setup.further:
         return None
     return setup.library.hash, setup.host.law, setup.samples.shape, setup.period, plant
 

@@ -81,6 +81,13 @@ class Waves:
         sine, cosine = self.amplitude * np.sin(angle), self.amplitude * np.cos(angle)
         return sine.sum(axis=2), (omega * cosine).sum(axis=2), -(omega**2 * sine).sum(axis=2)
 
+    def further_rates(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Third and fourth derivatives at times `t`, (N, n) each."""
+        omega = 2.0 * np.pi * self.frequency
+        angle = np.multiply.outer(t, omega) + self.phase
+        jerk, snap = (omega**3 * self.amplitude * np.cos(angle)), (omega**4 * self.amplitude * np.sin(angle))
+        return -jerk.sum(axis=2), snap.sum(axis=2)
+
 
 def moving_pose(place: Vector3, rotation: FloatArray, line: Values, angles: Values) -> FloatArray:
     """Rows of 24 of p₀ + x and R Rz(ψ) Ry(θ) Rx(φ): three numbers each; each angle turns about its moved axis."""
@@ -150,6 +157,10 @@ class _Joints(Trajectory):
         """Sample at times `t`, shape (N,), as rows of 3·n."""
         offset, velocity, acceleration = self._waves(t)
         return np.hstack([self.centre + offset, velocity, acceleration])
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """Compute `jerk` and `snap` at times `t`, (N, n) each."""
+        return dict(zip(("jerk", "snap"), self._waves.further_rates(t), strict=True))
 
 
 class JointLissajous(_Joints):

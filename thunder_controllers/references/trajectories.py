@@ -103,6 +103,10 @@ class Trajectory(Stated):
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,) [s], as rows of 24 or 3·n."""
 
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """`jerk` and `snap`, the derivatives of q̈_d, at times `t`, (N, n) each; nothing where they are not known."""
+        return {}
+
     def build_for(self, follower: Follower) -> Reference:
         """Hand itself out, whoever follows it."""
         return self

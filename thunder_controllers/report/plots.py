@@ -192,7 +192,9 @@ def _band(trace: Trace, centre: float, half: float, legend: bool) -> go.Scatter:
     start, end = float(trace.truth_time[-1]), float(trace.t[-1])
     style = {"line": {"width": 0}, "fill": "toself", "fillcolor": "rgba(60, 122, 87, 0.3)", "hoverinfo": "skip"}
     x, y = [start, end, end, start], [centre - half, centre - half, centre + half, centre + half]
-    return go.Scatter(x=x, y=y, mode="lines", name="least-squares fit", legendgroup="record", showlegend=legend, **style)
+    return go.Scatter(
+        x=x, y=y, mode="lines", name="least-squares fit", legendgroup="record", showlegend=legend, **style
+    )
 
 
 def _truth(trace: Trace, index: int, k: int) -> go.Scatter:

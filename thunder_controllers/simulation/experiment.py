@@ -200,6 +200,8 @@ def _loop(setup: Setup, rows: Recorder, first: int, last: int) -> None:
         plant.read(rows.q[k], rows.qd[k])
         age = plant.measure(q, qd)
         host.set_reference(setup.samples[k])
+        for name, rates in setup.further.items():
+            host.set_reference_entry(name, rates[k])
         setup.feed(host.set_measurement)
         rows.guards[k] = host.update(rows.t[k - age], q, qd, setup.period, effort)
         rows.step_ns[k] = host.last_step_ns

@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from thunder_controllers.fields import NonNegative, PerJoint, Positive, SignedPerJoint, Six, Strict, Vector3
+from thunder_controllers.fields import (
+    NonNegative,
+    PerJoint,
+    Positive,
+    PositivePerJoint,
+    SignedPerJoint,
+    Six,
+    Strict,
+    Vector3,
+)
 from thunder_controllers.simulation.faults.faults import FaultOptions, check_agreement
 from thunder_dynamics.errors import InertiaError
 from thunder_dynamics.inertia import Inertia, symmetric_from_six
@@ -95,9 +104,10 @@ class PlantOptions(Strict):
     #: Links whose true inertia is another than the description says.
     inertia: dict[str, Body] = Field(default_factory=dict)
     friction: Friction | None = None  #: Replaces the friction of the description; None keeps it.
-    #: Reflected rotor inertias instead of those of the robot file [kg·m² or kg]; None keeps these.
+    #: Reflected rotor inertias instead of those of the robot file [kg·m² or kg], of elastic joints Mm; None keeps them.
     rotors: PerJoint | None = None
     rotor_inertia: PerJoint = 0.0  #: What the rotors have beyond that [kg·m² or kg].
+    stiffness: PositivePerJoint = 1.0  #: Of the springs of elastic joints, over that of the robot file [1].
     #: Effort that each joint needs beside its dynamics and friction, instead of the robot file's [N·m or N].
     offsets: SignedPerJoint | None = None
     #: Where the end effector truly is, in the axes of the robot file's [m]; nothing of it has mass.
@@ -107,6 +117,8 @@ class PlantOptions(Strict):
     #: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of measured
     #: positions through a first-order low-pass.
     velocity: VelocitySource = "exact"
+    #: Where elastic joints have the sensors of q and q̇: on their links, or on their motors, as many robots.
+    joint_sensors: Literal["link", "motor"] = "link"
     velocity_cutoff: Positive = 100.0  #: Of that low-pass [Hz].
     torque_delay: NonNegative = 0.0  #: Dead time between command and effect [s], a whole number of integration steps.
     #: Time constant T of each drive [s]: T dτ/dt = τ_commanded − τ, a torque bandwidth of 1/(2πT) Hz.

@@ -38,6 +38,8 @@ Read = Callable[[Plant], Sample | None]
 MEASUREMENTS: Mapping[str, Read] = {
     "ee_position": lambda plant: plant.measured_position(),
     "external_effort": lambda plant: Sample(plant.external_effort()),
+    "motor_position": lambda plant: Sample(plant.motor_position),
+    "motor_velocity": lambda plant: Sample(plant.motor_velocity),
 }
 """Further measurements that the plant can feed, and how."""
 
@@ -55,6 +57,7 @@ class Setup:
     period: float  #: Of the control [s].
     #: What the law measures beside joint states, and what reads it from the plant.
     measurements: Mapping[str, Read]
+    further: Mapping[str, FloatArray]  #: What the law adds to its reference and follows from it, by name, (N, size).
     model: RobotModel  #: The controller's robot.
     initial_state: Mapping[str, FloatArray]  #: First estimates, flat, by entry of the law's state.
     notes: tuple[Note, ...]  #: Lines of what the check of the reference and the host noticed.
@@ -135,7 +138,8 @@ def prepare(
     check(law)
     cartesian = law.reference_kind == "cartesian"
     reference = config.reference.build_for(Follower(library, cartesian, scenario.path.parent))
-    samples = np.ascontiguousarray(reference.sample(np.arange(config.steps) / config.rate))
+    times = np.arange(config.steps) / config.rate
+    samples = np.ascontiguousarray(reference.sample(times))
     _check_samples(samples, law.reference_kind, config, model.n, where)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
@@ -153,12 +157,34 @@ def prepare(
         initial_state=initial_state,
         options=options,
     )
-    activate(host, run, samples[0], q, qd, plant.holding_effort())
+    names = [entry.name for entry in law.measurements]
     measurements = {entry.name: MEASUREMENTS[entry.name] for entry in law.measurements if not entry.is_age}
+    for name, read in measurements.items():
+        if f"{name}_age" not in names and (sample := read(plant)) is not None:
+            host.set_measurement(name, sample.values)
+    activate(host, run, samples[0], q, qd, plant.holding_effort())
     notes += host.notes
     return Setup(
-        library, plant, host, reference, samples, links, period, measurements, model, initial_state, tuple(notes)
+        library=library,
+        plant=plant,
+        host=host,
+        reference=reference,
+        samples=samples,
+        adapted_links=links,
+        period=period,
+        measurements=measurements,
+        further=_further(law, reference, times),
+        model=model,
+        initial_state=initial_state,
+        notes=tuple(notes),
     )
+
+
+def _further(law: Law, reference: Reference, times: FloatArray) -> dict[str, FloatArray]:
+    """Derivatives of a reference that a law asks for and the reference has; the others are as the scenario says."""
+    names = [entry.name for entry in law.reference]
+    rates = reference.further_rates(times) if isinstance(reference, Trajectory) else {}
+    return {name: np.ascontiguousarray(rows) for name, rows in rates.items() if name in names}
 
 
 def activate(
@@ -202,9 +228,10 @@ def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) 
     }
     known = {link.joint.name: link.joint.rotor_inertia for link in model.links}
     if isinstance(description, str):
-        known |= described_rotors(description, common["where"])
+        elastic = {link.joint.name: link.joint.elastic for link in model.links if link.joint.elastic}
+        known |= described_rotors(description, common["where"]) | {name: one.Mm for name, one in elastic.items()}
         rotors = [np.nan if (rotor := known[joint]) is None else rotor for joint in model.joint_names]
-        return MujocoPlant(description, rotors=rotors, **common)
+        return MujocoPlant(description, rotors=rotors, elastic=elastic, **common)
     unknown = {x.joint.name: known.get(x.joint.name) for x in description.links if x.joint.rotor_inertia is None}
     return ModelPlant(description.with_rotor_inertias(unknown), **common)
 

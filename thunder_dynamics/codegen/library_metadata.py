@@ -73,7 +73,7 @@ def library_source(package: Package) -> str:
     names = ("lower", "upper", "velocity", "acceleration", "effort", "effort_rate")
     limit_arrays = [constants.doubles([getattr(limit, name) for limit in limits]) for name in names]
     pi = constants.doubles(package.model.pi.tolist())
-    rotors = ", ".join("NAN" if math.isnan(rotor) else c_double(rotor) for rotor in package.model.rotor_inertias)
+    rotors = ", ".join("NAN" if math.isnan(rotor) else c_double(rotor) for rotor in package.model.drive_inertias)
     return template("library.c").substitute(
         robot=package.name,
         constants="".join(constants.text),

@@ -6,7 +6,7 @@ object and receives symbols; `Signals.law` closes it. Builders are found by entr
 
 from thunder_dynamics.law.builder import build_law
 from thunder_dynamics.law.contract import SIGNALS, Law, ReferenceKind
-from thunder_dynamics.law.options import Option, Options, options_of, takes
+from thunder_dynamics.law.options import Option, Options, is_for_elastic_joints, options_of, takes
 from thunder_dynamics.law.signals import NEVER, QUANTITIES, Quantity, Signals
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "ReferenceKind",
     "Signals",
     "build_law",
+    "is_for_elastic_joints",
     "options_of",
     "takes",
 ]

@@ -86,18 +86,28 @@ class Options(dict[str, Any]):
 Builder = Callable[[RobotExpressions, Options], Law]
 
 
-def takes(*declared: Option) -> Callable[[Builder], Callable[[RobotExpressions, Mapping[str, Any]], Law]]:
-    """Declare the options of a law above its builder, which is then called with checked and complete `Options`."""
+def takes(
+    *declared: Option, elastic: bool = False
+) -> Callable[[Builder], Callable[[RobotExpressions, Mapping[str, Any]], Law]]:
+    """Declare the options of a law above its builder, which is then called with checked and complete `Options`.
+
+    A law is for rigid joints unless it is declared `elastic`: it is built with `RobotExpressions.rigid`.
+    """
 
     def declare(build: Builder) -> Callable[[RobotExpressions, Mapping[str, Any]], Law]:
         @wraps(build)
         def checked(robot: RobotExpressions, options: Mapping[str, Any]) -> Law:
-            return build(robot, Options(build.__name__, declared, options))
+            return build(robot if elastic else robot.rigid, Options(build.__name__, declared, options))
 
-        vars(checked)["OPTIONS"] = declared
+        vars(checked).update(OPTIONS=declared, ELASTIC=elastic)
         return checked
 
     return declare
+
+
+def is_for_elastic_joints(builder: Any) -> bool:
+    """Whether a law minds the springs of a robot: one that does not say so with `takes` is for rigid joints."""
+    return bool(getattr(builder, "ELASTIC", False))
 
 
 def options_of(builder: Any) -> Iterator[Option]:

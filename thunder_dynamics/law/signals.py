@@ -35,8 +35,10 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "ee_position": Quantity(
             3, "m", "Position of the end effector in the world, as a sensor beside the arm sees it."
         ),
+        "jerk": Quantity(None, "rad/s³|m/s³", "Desired jerks of the joints."),
         "motor_position": Quantity(None, "rad|m", "Positions of the motors, seen from the joints."),
         "motor_velocity": Quantity(None, "rad/s|m/s", "Velocities of the motors, seen from the joints."),
+        "snap": Quantity(None, "rad/s⁴|m/s⁴", "Desired rates of the jerks of the joints."),
         "wrench": Quantity(6, "N, N·m", "Wrench on the end effector from outside, in the world, linear part first."),
     }
 )
@@ -215,16 +217,20 @@ class Signals:
         middle = np.clip(np.zeros((size, 1)), *(broadcast(b, (size, 1), name) for b in bounds))
         self._append("telemetry", make_entry(name, (size, 1), unit, doc, middle, bounds, flags))
 
-    def time_derivative(self, expression: SX) -> SX:
+    def time_derivative(self, expression: SX, further: Sequence[tuple[SX, SX]] = ()) -> SX:
         """Exact d/dt of an expression of q and the reference, along q̇ and the reference's own motion.
 
         Gains and states count as constant. d/dt R_d = S(ω_d) R_d.
+
+        Args:
+            expression: Of any shape.
+            further: Other symbols that it may depend on, each with its rate: q̇ with q̈ of a model, for instance.
 
         Raises:
             LawError: if the expression depends on something whose derivative is not known, such as q̇.
         """
         known = [(symbol, rate) for _, symbol, rate in self._further_rates if rate is not None]
-        pairs = [(self.q, self.qd), *self._reference_rates(), *known]
+        pairs = [(self.q, self.qd), *self._reference_rates(), *known, *further]
         variables = ca.vertcat(*(ca.vec(variable) for variable, _ in pairs))
         rates = ca.vertcat(*(ca.vec(rate) for _, rate in pairs))
         forbidden = [("q̇", self.qd), ("dt", self.dt), ("the applied effort", self.applied_effort)]
@@ -234,7 +240,7 @@ class Signals:
         forbidden += [("q̈_d", self.reference.qdd)] if self.reference_kind is ReferenceKind.JOINT else []
         forbidden += [("ξ̇_d", self.reference.acceleration)] if self.reference_kind is ReferenceKind.CARTESIAN else []
         for label, symbol in forbidden:
-            if ca.depends_on(expression, symbol):
+            if not any(symbol is one for one, _ in further) and ca.depends_on(expression, symbol):
                 raise LawError(
                     f"time_derivative of an expression of {label}", valid="expressions of q and the reference"
                 )

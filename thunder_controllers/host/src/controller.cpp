@@ -99,6 +99,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
 void Controller::Parts::look() {
   const std::string name = law.law().name;
   if (const auto margin = feedback_note(library, name, given_gains, initial_state, options)) notes.push_back(*margin);
+  if (const auto springs = springs_note(*library, name)) notes.push_back(*springs);
   if (const auto slow = adaptation_note(*library, name, given_gains)) notes.push_back(*slow);
 }
 

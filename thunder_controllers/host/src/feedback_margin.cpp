@@ -23,6 +23,7 @@ constexpr double kAddsEnergy = 1e-3;  // of the fastest feedback: what rounding 
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
 constexpr double kDifference = 1e-5;  // [rad or m, per second, N·m or N] of central differences
 constexpr const char* kPosture = "q_home";
+constexpr const char* kMotorPosition = "motor_position";
 constexpr std::size_t kMoments[] = {4, 7, 9};  // of a link's parameters: Ixx, Iyy, Izz
 
 /// A joint's position at a place from 0 to 1 of its range.
@@ -109,6 +110,17 @@ void require_stable(const FeedbackMargin& margin, const Library& library, const 
 
 }  // namespace
 
+bool minds_springs(const thunder_law& law) noexcept { return entry_if_any(law.measurements, kMotorPosition) != nullptr; }
+
+std::optional<Note> springs_note(const Library& library, const std::string& law) {
+  if (library.n_elastic() == 0 || minds_springs(library.law(law))) return std::nullopt;
+  const bool all = library.n_elastic() == library.n_joints();
+  const std::string which = all ? "all" : std::to_string(library.n_elastic());
+  return Note{"rigid_law", which + " of the " + std::to_string(library.n_joints()) + " joints are elastic, and " + law +
+         " takes them for rigid ones with the inertia of their motors: feedback from the links makes undamped springs " +
+         "swing at any gain; slotine_li_elastic is for springs"};
+}
+
 std::vector<std::vector<double>> margin_poses(const Library& library, int count, int first, const Options& options) {
   if (count < 1 || first < 0) {
     throw HostError(ErrorKind::law, std::to_string(count) + " poses from number " + std::to_string(first), "poses",
@@ -128,7 +140,7 @@ RestingLaw::RestingLaw(const std::shared_ptr<const Library>& library, const std:
       posture_(entry_if_any(library->law(law).gains, kPosture)),
       law_(library, library->law(law), initial_state),
       place_(library, library->law(law)),
-      inertia_(library, "M", library->n_joints() * library->n_joints()),
+      inertia_(library, library->moved_inertia(), library->n_joints() * library->n_joints()),
       gravity_(library, "G", library->n_joints()),
       qd_(limits_.effort.size(), 0.0),
       applied_effort_(qd_),
@@ -227,12 +239,14 @@ bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& inpu
 
 void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,
                     const std::vector<double>& gains, const NamedValues& initial_state, const Options& options) {
+  if (minds_springs(library->law(law))) return;
   const auto fastest = RestingLaw(library, law, gains, initial_state, options).find_fastest();
   if (fastest) require_stable(*fastest, *library, law);
 }
 
 std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library, const std::string& law,
                                   const NamedValues& gains, const NamedValues& initial_state, const Options& options) {
+  if (minds_springs(library->law(law))) return std::nullopt;
   RestingLaw resting(library, law, all_gains(library->law(law), gains), initial_state, options);
   const std::optional<FeedbackMargin> first = resting.find_fastest();
   if (!first) return std::nullopt;

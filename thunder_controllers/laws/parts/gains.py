@@ -87,7 +87,8 @@ def adaptation_limit(robot: RobotExpressions) -> float:
     up to r = `UNCERTAIN_RATIO` the guess is no reason.
     """
     effort = robot.model.limits("effort")
-    rotors = np.where(np.isnan(robot.model.rotor_inertias) & np.isfinite(effort), UNKNOWN_ROTOR * effort, 0.0)
+    unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
+    rotors = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
     ratio = float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot)))
     if ratio <= UNCERTAIN_RATIO:
         return LARGEST_ADAPTATION

@@ -62,6 +62,8 @@ class SplitDynamics:
         offsets: o (n,), of the robot file or estimated.
         estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`, `offset_hat`.
         effort: τ.
+        gate: g, if anything adapts that it is for.
+        limit: What slows adaptation down, if anything adapts.
         telemetry: What the scheme reports.
 
     Raises:
@@ -79,7 +81,9 @@ class SplitDynamics:
         self.estimates: dict[str, SX] = {}
         self.telemetry: Mapping[str, SX] = {}
         self._nominal: dict[str, NDArray[np.float64]] = {}
-        gate = motion(signals, qd_r) if adapts or "rotor_hat" in chosen else SX(0)
+        gated = adapts or "rotor_hat" in chosen
+        gate = motion(signals, qd_r) if gated else SX(0)
+        self.gate = gate if gated else None
         self._rotors: RotorAdaptation | None = None
         if "rotor_hat" in chosen:
             self._rotors = RotorAdaptation(robot, signals, qdd_r, gate, chosen["rotor_hat"])
@@ -115,9 +119,10 @@ class SplitDynamics:
             Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
             self._Y_g = Y_0 + gate * (Y_u - Y_0)
+        self.limit: AdaptationLimit | None = None
         if self.estimates:
             self._robustness = Robustness(signals)
-            self._limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
+            self.limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
@@ -125,17 +130,17 @@ class SplitDynamics:
     def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
         """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
         found: dict[str, SX] = {}
-        if not self.estimates:
+        if self.limit is None:
             return found
         s = self._robustness.outside_dead_zone(s)
         if self.friction:
-            found |= self.friction.step(s, K_d, self._limit)
+            found |= self.friction.step(s, K_d, self.limit)
         if self._scheme:
             found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
         if self._rotors and "rotor_hat" not in found:
-            found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self._limit)
+            found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self.limit)
         if self._offsets and "offset_hat" not in found:
-            found["offset_hat"] = self._offsets.step(s, K_d, self._limit)
+            found["offset_hat"] = self._offsets.step(s, K_d, self.limit)
         return found | {name: self._settled(name, found[name]) for name in self.estimates}
 
     def _settled(self, name: str, found: SX) -> SX:

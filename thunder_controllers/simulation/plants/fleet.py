@@ -21,7 +21,8 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
     Bodies, payloads, friction, rotors, offsets, noise, lag and seed may differ.
     """
     options = plant.options
-    if not isinstance(plant, ModelPlant) or options.faults or options.position_sensor:
+    is_common = isinstance(plant, ModelPlant) and plant.springs is None
+    if not is_common or options.faults or options.position_sensor:
         return None
     return (
         plant.library_hash,

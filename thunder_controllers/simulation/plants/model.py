@@ -16,6 +16,7 @@ from thunder_controllers.host import Library
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import Friction, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.plants.springs import FINEST_WAVE, LARGEST_STEP, Springs
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.model import Link, RobotModel
@@ -23,12 +24,12 @@ from thunder_dynamics.model import Link, RobotModel
 RK4 = ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0))
 """Per stage: where in the step it looks, and its weight, in sixths."""
 
-LARGEST_STEP = 2.0
-"""Longest step, in times 1/λ of a damped joint's λ: the method is stable to 2.78 and far from it below 2."""
-
 
 class ModelPlant(Plant):
     """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f − o), by Runge–Kutta of order four.
+
+    Where a joint is elastic, τ is k + d of its spring, and the motor moves by Mm ẍ = τ_m − dm − k − d: `Springs`.
+    Friction, offsets, wrenches and blocks act on the link. A time step has as many parts as the springs need.
 
     The dynamics are those of the model's compiled library, articulated bodies, with inertial parameters and rotors as
     arguments: a library serves all robots that differ in these and in friction. A body may be a point without
@@ -36,7 +37,7 @@ class ModelPlant(Plant):
     limits saturate the motors. o are the effort offsets. See `Plant`.
 
     Args:
-        model: The true robot: rigid joints in the controller's order; gravity is that of the options, not of the model.
+        model: The true robot: joints in the controller's order; gravity is that of the options, not of the model.
 
     Raises:
         BuildError: if the model's library cannot be compiled.
@@ -67,13 +68,14 @@ class ModelPlant(Plant):
         self._described = np.array(model.parameters("par_DYN"))
         self._dyn = self._described.copy()
         self._set_bodies({link: body.to_inertia() for link, body in self.options.inertia.items()})
-        self._rotors = self._rotor_inertias(model.rotor_inertias)
+        self._rotors = self._rotor_inertias(model.drive_inertias)
+        self.springs = self._springs(model)
         self.offsets = self._effort_offsets(model.effort_offsets)
         self._viscous = np.reshape([link.friction for link in self.robot.links], (self.n, -1)).T
         self._coulomb = np.array([link.coulomb for link in self.robot.links])
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
-        self._state_vector = np.zeros((2, self.n))
+        self._state_vector = np.zeros((2, self.n + len(model.elastic_joints)))  # of the joints, then of the motors
         self._steps = 0
         self.reset(np.zeros(self.n))
 
@@ -87,13 +89,21 @@ class ModelPlant(Plant):
     def _check(self, model: RobotModel) -> None:
         offending = {
             f"joints {', '.join(model.joint_names)}": (model.joint_names != self.joints, ", ".join(self.joints)),
-            "elastic joints": (bool(model.elastic_joints), "rigid joints"),
             f"integrator {self.options.integrator}": (self.options.integrator != "rk4", "rk4"),
             "contacts": (self.options.contacts, "engine: mujoco"),
         }
         for what, (found, valid) in offending.items():
             if found:
                 raise ScenarioError(f"a plant of engine model with {what}", where=self.where, valid=valid)
+
+    def _springs(self, model: RobotModel) -> Springs | None:
+        """Those of the elastic joints, whose rotors are the motors' inertia and turn no link."""
+        elastic = {link.joint.name: link.joint.elastic for link in model.links if link.joint.elastic}
+        if not elastic:
+            return None
+        springs = Springs.of(self.joints, elastic, self._rotors, self._stiffness())
+        self._rotors[springs.joints] = 0.0
+        return springs
 
     def _compile(self) -> None:
         """Bind the functions of the library of the bodies and rotors, and friction."""
@@ -134,11 +144,22 @@ class ModelPlant(Plant):
 
     def read(self, q: FloatArray, qd: FloatArray) -> None:
         """Write the true state into `q` and `qd`, shape (n,) each."""
-        q[:], qd[:] = self._state_vector
+        q[:], qd[:] = self._state_vector[..., : self.n]
 
     def _put(self, q: FloatArray, qd: FloatArray) -> None:
-        self._state_vector[:] = q, qd
+        self._state_vector[..., : self.n] = q, qd
         self._steps = 0
+
+    def _settle(self) -> None:
+        if self.springs is not None:
+            joints, state = self.springs.joints, self._state_vector
+            held = (self._gravity() + self.offsets)[joints]
+            state[0, self.n :] = state[0, joints] + self.springs.stiffness.inverse(held)
+            state[1, self.n :] = state[1, joints]
+
+    def _read_motors(self, x: FloatArray, xd: FloatArray) -> None:
+        assert self.springs is not None
+        x[self.springs.joints], xd[self.springs.joints] = self._state_vector[:, self.n :]
 
     def _stop(self) -> None:
         self._state_vector[1] = 0.0
@@ -199,14 +220,32 @@ class ModelPlant(Plant):
         return np.asarray(self._library.evaluate(f"J_{self.robot.index_of(link) + 1}", q))
 
     def _mechanics(self) -> _Mechanics:
-        q, qd = self._state_vector.copy()
-        return _Mechanics(self, self.time, q, qd, self.effort)
+        state = self._state_vector.copy()
+        q, qd = state[:, : self.n]
+        return _Mechanics(self, self.time, q, qd, self._joint_torque(state, self.effort))
+
+    def _joint_torque(self, state: FloatArray, effort: FloatArray) -> FloatArray:
+        """What acts on the links, (n,): of the motors where a joint is rigid, else of its spring."""
+        if self.springs is None:
+            return effort
+        joints, torque = self.springs.joints, effort.copy()
+        torque[joints] = self.springs.torque(*(state[:, self.n :] - state[:, joints]))
+        return torque
+
+    def energy(self) -> float:
+        """½ q̇ᵀM q̇ + ½ ẋᵀMm ẋ and what the springs store, without gravity's potential [J]."""
+        (q, x), (qd, xd) = (np.split(row, [self.n]) for row in self._state_vector)
+        kinetic = 0.5 * float(qd @ self.mass_matrix(q) @ qd)
+        if self.springs is None:
+            return kinetic
+        stored = self.springs.stiffness.energy(x - q[self.springs.joints])
+        return kinetic + 0.5 * float(self.springs.inertia @ xd**2) + stored
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         h, state = self.timestep, self._state_vector
         effort = np.clip(effort, -self._limit, self._limit)
         for _ in range(steps):
-            parts = self._stable_parts(state[0])
+            parts = self._stable_parts(state[0]) if self.springs is None else self._parts_of_springs(self.springs)
             for part in range(parts):
                 self._step(self.time + h * part / parts, h / parts, effort)
             self._steps += 1
@@ -216,7 +255,7 @@ class ModelPlant(Plant):
 
         D = Dl + Fc/v_s. A joint that sticks would oscillate otherwise, and be measured at speeds that it does not have.
         """
-        damping = self._coulomb / self._smoothing + self._viscous[:1].sum(axis=0)
+        damping = self._damping()
         if not damping.any():
             return 1
         root = np.sqrt(damping)
@@ -224,23 +263,40 @@ class ModelPlant(Plant):
         rate = np.linalg.norm(root[..., None] * self._inverse_inertia(q) * root[..., None, :], axis=(-2, -1))
         return np.maximum(np.ceil(self.timestep * rate / LARGEST_STEP), 1.0).astype(int)
 
+    def _damping(self) -> FloatArray:
+        """Of friction at rest, by joint."""
+        return np.asarray(self._coulomb / self._smoothing + self._viscous[:1].sum(axis=0))
+
+    def _parts_of_springs(self, springs: Springs) -> int:
+        """The same where joints are elastic: fine enough for their fastest oscillation, too."""
+        (q, x), (qd, xd) = (np.split(row, [self.n]) for row in self._state_vector)
+        stretch, rate = x - q[springs.joints], xd - qd[springs.joints]
+        fastest, damped = springs.rates(self._inverse_inertia(q), self._damping(), stretch, rate, xd)
+        finest = max(self.timestep * fastest / FINEST_WAVE, self.timestep * damped / LARGEST_STEP, 1.0)
+        return math.ceil(finest) if math.isfinite(finest) else 1
+
     def _step(self, time: float, h: Any, effort: FloatArray) -> None:
-        state = self._state_vector
+        state, n = self._state_vector, self.n
         rate, change = np.zeros_like(state), np.zeros_like(state)
         for ahead, weight in RK4:
-            q, qd = state + ahead * h * rate
-            torque = effort
+            at = state + ahead * h * rate
+            q, qd = at[..., :n]
+            torque = pull = self._joint_torque(at, effort)
             if self.faults.loads_joints:
-                torque = effort + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, effort))
-            rate[0], rate[1] = qd, self.acceleration(q, qd, torque)
+                torque = pull + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, pull))
+            rate[0] = at[1]
+            rate[1, ..., :n] = self.acceleration(q, qd, torque)
+            if self.springs is not None:
+                joints = self.springs.joints
+                rate[1, n:] = self.springs.acceleration(effort[joints], pull[joints], at[1, n:])
             change += weight * rate
         state += h / 6.0 * change
 
     def _gravity(self) -> FloatArray:
-        return self._G(self._state_vector[0])
+        return self._G(self._state_vector[0, ..., : self.n])
 
     def _described_gravity(self) -> FloatArray:
-        return self._described_G(self._state_vector[0])
+        return self._described_G(self._state_vector[0, ..., : self.n])
 
     def described_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As `poses`, of the end effector where the description has it."""
@@ -274,14 +330,16 @@ def joint_friction(model: RobotModel) -> FloatArray:
 
 
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
-    """The robot with gravity and friction of the options."""
+    """The robot with gravity and friction of the options, of numbers."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
-    return replace(model, links=links, gravity=options.gravity)
+    return replace(model, links=links, gravity=options.gravity, symbolic={})
 
 
 def _bodies(robot: RobotModel) -> RobotModel:
     """The robot without friction and offsets, inertial parameters and rotors of all links given at run time."""
-    links = tuple(replace(link, friction=(), coulomb=0.0, effort_offset=0.0) for link in robot.links)
+    links = tuple(
+        replace(link, friction=(), coulomb=0.0, effort_offset=0.0) for link in robot.with_rigid_joints().links
+    )
     bodies = replace(robot, links=links, symbolic={"par_DYN": (True,) * (N_PARAMETERS * robot.n)})
     return bodies.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.0)).with_symbolic("par_Ia", True)
 

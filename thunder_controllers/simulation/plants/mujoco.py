@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (
+    add_spring,
     body_inertia,
     body_named,
     build_spec,
@@ -24,7 +26,10 @@ from thunder_controllers.simulation.plants.mujoco_model import (
     set_offsets,
 )
 from thunder_controllers.simulation.plants.plant import Plant
+from thunder_controllers.simulation.plants.springs import FINEST_WAVE, LARGEST_STEP, Springs
+from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Elasticity
 
 
 class MujocoPlant(Plant):
@@ -35,6 +40,10 @@ class MujocoPlant(Plant):
     Args:
         urdf: The description (expand xacro first), of the controller's joints and no other.
         rotors: Reflected rotor inertias of the robot file, shape (n,) [kg·m² or kg]; 0 or NaN where it has none.
+        elastic: Which of the robot file's joints are elastic, by name. `rotors` has Mm of their motors.
+
+    Raises:
+        ScenarioError: for springs that MuJoCo has not, see `add_spring`, and effort offsets of elastic joints.
     """
 
     def __init__(
@@ -47,18 +56,21 @@ class MujocoPlant(Plant):
         seed: int = 0,
         gravity_compensated: bool = False,
         rotors: ArrayLike = 0.0,
+        elastic: Mapping[str, Elasticity] | None = None,
         where: str = "plant",
     ) -> None:
         options = options or PlantOptions()
         super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
+        self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         self._set_integration()
-        for name, rotor in zip(self.joints, self._rotor_inertias(np.broadcast_to(rotors, self.n)), strict=True):
-            self._spec.joint(name).armature = rotor
         self.offsets = self._effort_offsets(np.zeros(self.n))
+        inertias = self._rotor_inertias(np.broadcast_to(rotors, self.n))
+        self._add_springs(elastic or {}, inertias)
+        for name, rotor in zip(self.joints, inertias, strict=True):
+            self._spec.joint(name).armature = rotor
         set_offsets(self._spec, dict(zip(self.joints, self.offsets, strict=True)))
         self._described = compile_spec(self._spec.copy(), where) if gravity_compensated else None
-        self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         body_named(self._spec, self.ee_link, f"{where}: ee_link")
         for link, body in self.options.inertia.items():
             set_inertia(body_named(self._spec, link, f"{where}: inertia"), body.to_inertia())
@@ -70,6 +82,19 @@ class MujocoPlant(Plant):
         self._bind(*compile_spec(self._spec, where))
         self.reset(np.zeros(self.n))
 
+    def _add_springs(self, elastic: Mapping[str, Elasticity], inertias: FloatArray) -> None:
+        """Give elastic joints motors; their `inertias` are zero from then on."""
+        if not elastic:
+            return
+        for name in elastic:
+            if self.offsets[self.joints.index(name)]:
+                what = f"an effort offset of the elastic joint {name}"
+                raise ScenarioError(what, where=self.where, valid="none, or engine: model")
+        self.springs = Springs.of(self.joints, elastic, inertias, self._stiffness())
+        inertias[self.springs.joints] = 0.0
+        for name, one in self.springs.elastic:
+            add_spring(self._spec, name, one, self.where)
+
     def _set_integration(self) -> None:
         option = self._spec.option
         option.timestep = self.timestep
@@ -80,6 +105,8 @@ class MujocoPlant(Plant):
         """Take over a compiled model; keep views, as each attribute access of MuJoCo's objects makes a new array."""
         self.model, self.data = model, data
         self._order = np.array([model.joint(name).qposadr[0] for name in self.joints])
+        springs = [] if self.springs is None else self.springs.elastic
+        self._motor_order = np.array([model.joint(f"{name}_motor").qposadr[0] for name, _ in springs], dtype=np.intp)
         if self.options.friction is not None:
             for target, value in (
                 (model.dof_damping, self.options.friction.viscous),
@@ -101,6 +128,24 @@ class MujocoPlant(Plant):
 
     def _stop(self) -> None:
         self._qvel[:] = 0.0
+
+    def _settle(self) -> None:
+        self._parts = 1
+        if self.springs is None:
+            return
+        joints, held = self.springs.joints, self._gravity()[self.springs.joints]
+        self._qpos[self._motor_order] = self._qpos[self._order][joints] + self.springs.stiffness.inverse(held)
+        self._qvel[self._motor_order] = self._qvel[self._order][joints]
+        still = np.zeros(len(joints))
+        fastest, damped = self.springs.rates(
+            self._mechanics().inverse_inertia(), self.true_friction()[0], *3 * (still,)
+        )
+        self._parts = max(math.ceil(self.timestep * max(fastest / FINEST_WAVE, damped / LARGEST_STEP)), 1)
+        self.model.opt.timestep = self.timestep / self._parts
+
+    def _read_motors(self, x: FloatArray, xd: FloatArray) -> None:
+        assert self.springs is not None
+        x[self.springs.joints], xd[self.springs.joints] = self._qpos[self._motor_order], self._qvel[self._motor_order]
 
     def _body(self, link: str) -> Inertia:
         body_named(self._spec, link, f"{self.where}: payload")
@@ -131,6 +176,7 @@ class MujocoPlant(Plant):
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
+        steps *= self._parts
         if self.faults.loads_joints:
             step_under_load(self.model, self.data, steps, self.faults, self._order)
         else:

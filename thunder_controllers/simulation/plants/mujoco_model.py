@@ -13,7 +13,11 @@ from scipy.spatial.transform import Rotation
 from thunder_controllers.fields import FloatArray
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Elasticity
 from thunder_dynamics.readers.urdf_elements import parse_xml
+
+TERMS = 3
+"""Of the polynomials that stiffness and damping of MuJoCo's joints and tendons are."""
 
 
 def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
@@ -70,6 +74,32 @@ def set_offsets(spec: Any, offsets: Mapping[str, float]) -> None:
         lower, upper = joint.actfrcrange
         if lower < upper:  # else there is no limit
             joint.actfrcrange = lower - offset, upper - offset
+
+
+def add_spring(spec: Any, joint: str, elastic: Elasticity, where: str) -> None:
+    """Put a motor before a joint, which its actuator drives instead, with a spring and damper between them.
+
+    The motor is a body that turns by x about an axis through its centre and touches nothing: Mm ẍ = τ_m − dm − k − d,
+    whether the joint turns or slides. The spring is a tendon of length x − q.
+
+    Raises:
+        ScenarioError: for more terms than MuJoCo has: v, |v| v and |v|² v of each.
+    """
+    terms = [x for K in elastic.K for x in (K, 0.0)][:-1], elastic.D, elastic.Dm
+    if max(map(len, terms)) > TERMS:
+        valid = f"K_order up to 2, D_order and Dm_order up to {TERMS}, or engine: model"
+        raise ScenarioError("more terms than MuJoCo has", where=f"{where}: elastic joint {joint}", valid=valid)
+    stiffness, damping, friction = (np.pad(row, (0, TERMS - len(row))) for row in terms)
+    body = spec.worldbody.add_body(name=f"{joint}_motor", explicitinertial=True, mass=1.0, inertia=3 * [elastic.Mm])
+    motor = body.add_joint(name=f"{joint}_motor", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0.0, 0.0, 1.0])
+    motor.damping = friction
+    link = spec.joint(joint)
+    motor.actfrcrange, motor.actfrclimited = link.actfrcrange, link.actfrclimited
+    spec.actuator(joint).target = motor.name
+    tendon = spec.add_tendon(name=f"{joint}_spring", stiffness=stiffness, damping=damping)
+    tendon.springlength = [0.0, 0.0]
+    tendon.wrap_joint(motor.name, 1.0)
+    tendon.wrap_joint(joint, -1.0)
 
 
 def compile_spec(spec: Any, where: str, state: tuple[Any, Any] | None = None) -> tuple[Any, Any]:

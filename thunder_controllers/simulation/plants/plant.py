@@ -14,6 +14,7 @@ from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import PositionSampler, Sample, Sensors
+from thunder_controllers.simulation.plants.springs import Springs
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.inertia import Inertia
 
@@ -46,6 +47,9 @@ class Plant(ABC):
     offsets: FloatArray
     """True effort that each joint needs beside its dynamics and friction, (n,) [N·m or N]."""
 
+    springs: Springs | None = None
+    """Between the motors and links of elastic joints, if there are any."""
+
     def __init__(
         self,
         joints: Sequence[str],
@@ -65,8 +69,7 @@ class Plant(ABC):
         self._delay = np.zeros((whole, self.n))
         self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
-        self._sensors = Sensors(options, self.n, period, seed, where)
-        self._position: PositionSampler | None = None
+        self._restart_sensors()
         self.faults = Faults(options.faults, joints, self.timestep, seed, where)
         self._pending: list[tuple[float, bool, Payload]] = []
         self._carried: list[Payload] = []
@@ -77,11 +80,25 @@ class Plant(ABC):
         self.payload_changes = 0
         """Times that a payload was attached or taken off: what a recorder of true parameters watches."""
 
+    def _restart_sensors(self) -> None:
+        """Those of the joints; those of the motors, alike, which have noise of their own; and that of the end effector."""
+        common = self.options, self.n, self.period
+        self._sensors = Sensors(*common, self._seed, self.where)
+        self._motor_sensors = Sensors(*common, (self._seed, *b"motors"), self.where)
+        self._measured: tuple[FloatArray, FloatArray] = np.zeros(self.n), np.zeros(self.n)
+        self._motors = np.zeros((2, self.n))
+        sensor = self.options.position_sensor
+        self._position = None if sensor is None else PositionSampler(sensor, self._seed)
+
     def _rotor_inertias(self, described: ArrayLike) -> FloatArray:
         """True reflected rotor inertias (n,): those described, zero where that is NaN, as the options change them."""
         options, where = self.options, f"{self.where}: rotor"
         own = np.nan_to_num(described) if options.rotors is None else per_joint(options.rotors, self.n, f"{where}s")
         return np.asarray(own + per_joint(options.rotor_inertia, self.n, f"{where}_inertia"))
+
+    def _stiffness(self) -> FloatArray:
+        """True stiffness of the springs over the described one, (n,)."""
+        return per_joint(self.options.stiffness, self.n, f"{self.where}: stiffness")
 
     def _effort_offsets(self, described: ArrayLike) -> FloatArray:
         """True effort offsets (n,): those described, unless the options say otherwise."""
@@ -130,33 +147,63 @@ class Plant(ABC):
         self.detach()
         self._put(q, qd)
         self._slot = 0
-        self._sensors = Sensors(self.options, self.n, self.period, self._seed, self.where)
-        sensor = self.options.position_sensor
-        self._position = None if sensor is None else PositionSampler(sensor, self._seed)
+        self._restart_sensors()
         self._change_payloads(0.0)
         self._hold()
+        self._measured = self._state()
+        if self.springs is not None:
+            self._motors = np.array(self._measured)
+            self._read_motors(*self._motors)
         self.faults.restart(self._lag.effort)
 
     def brake(self) -> None:
         """Stop the joints where they are, delayed efforts holding the arm still from then on."""
         self._stop()
         self._sensors.restart()
+        self._motor_sensors.restart()
         self._hold()
 
     def _hold(self) -> None:
-        """Let commands on their way and drives give what holds the arm still."""
+        """Let commands on their way, drives and springs give what holds the arm still."""
+        self._settle()
         self._delay[:] = self.effort = self.holding_effort()
         self._lag.effort = self._motor_effort(self.effort).copy()
 
     def measure(self, q: FloatArray, qd: FloatArray) -> int:
         """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
 
-        Once per step, as each call draws noise.
+        Once per step, as each call draws noise. `motor_position` and `motor_velocity` are of the same instant; the
+        faults of sensors are those of joints.
         """
         self.read(q, qd)
         if self._sensors.act:
             self._sensors.corrupt(q, qd)
+        self._measured = q, qd
+        if self.springs is not None:
+            self.read(*self._motors)
+            self._read_motors(*self._motors)
+            if self._motor_sensors.act:
+                self._motor_sensors.corrupt(*self._motors)
+            if self.options.joint_sensors == "motor":
+                q[self.springs.joints], qd[self.springs.joints] = self._motors[:, self.springs.joints]
         return self.faults.report(self.time, q, qd) if self.options.faults else 0
+
+    @property
+    def motor_position(self) -> FloatArray:
+        """Motor positions as they were measured last, (n,); of a rigid joint, its own. True ones after `reset`."""
+        return self._motors_or_joints(0)
+
+    @property
+    def motor_velocity(self) -> FloatArray:
+        """The same of their velocities, (n,)."""
+        return self._motors_or_joints(1)
+
+    def _motors_or_joints(self, row: int) -> FloatArray:
+        if self.springs is None:
+            return self._measured[row]
+        found = self._measured[row].copy()
+        found[self.springs.joints] = self._motors[row][self.springs.joints]
+        return found
 
     def external_effort(self) -> FloatArray:
         """Effort of each joint from outside, (n,): of the wrenches among the faults."""
@@ -274,6 +321,14 @@ class Plant(ABC):
     @abstractmethod
     def _stop(self) -> None:
         """Set all velocities to zero."""
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """Put the motors of elastic joints, if there are any, where their springs hold the links."""
+
+    def _read_motors(self, x: FloatArray, xd: FloatArray) -> None:
+        """Write the true motor states of elastic joints into `x` and `xd`, shape (n,) each; only with `springs`."""
+        raise NotImplementedError
 
     @abstractmethod
     def _integrate(self, effort: FloatArray, steps: int) -> None:

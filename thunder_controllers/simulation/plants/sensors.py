@@ -66,7 +66,7 @@ class Sensors:
     v_k = v_{k−1} + (1 − e^{−2πfΔ})((q_k − q_{k−1})/Δ − v_{k−1}), one call per control period Δ; f is the cut-off.
     """
 
-    def __init__(self, options: PlantOptions, n: int, period: float, seed: int, where: str) -> None:
+    def __init__(self, options: PlantOptions, n: int, period: float, seed: int | Sequence[int], where: str) -> None:
         noise = options.noise
         self._differences = options.velocity == "differences"
         self.act = noise.acts or self._differences

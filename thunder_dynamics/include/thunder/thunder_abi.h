@@ -115,7 +115,8 @@ typedef struct thunder_library {
   const double* effort_limit;
   const double* effort_rate_limit;
   const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */
-  const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, as in the robot file; NAN: unknown */
+  const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, or of M_rigid where a joint is
+                                  elastic, as in the robot file; NAN: unknown */
   int n_functions;
   const thunder_function* functions;
   int n_laws;

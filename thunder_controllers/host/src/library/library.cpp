@@ -14,6 +14,15 @@ namespace {
 /// What dlopen calls an object that it loads from a descriptor.
 std::string name_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
+constexpr const char* kRigid = "M_rigid";
+
+const thunder_function* function_if_any(const thunder_library& library, const std::string& name) noexcept {
+  for (int i = 0; i < library.n_functions; ++i) {
+    if (name == library.functions[i].name) return &library.functions[i];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const Library> Library::load(const std::string& path, const std::string& hash) {
@@ -56,6 +65,13 @@ const thunder_law& Library::law(const std::string& name) const {
 const thunder_function& Library::function(const std::string& name) const {
   return find_named(data_->functions, data_->n_functions, name, "function", path_);
 }
+
+int Library::n_elastic() const noexcept {
+  const thunder_function* motors = function_if_any(*data_, "Mm");
+  return motors && function_if_any(*data_, kRigid) ? motors->out[0].rows : 0;
+}
+
+const char* Library::moved_inertia() const noexcept { return n_elastic() > 0 ? kRigid : "M"; }
 
 std::vector<std::string> Library::law_names() const { return names_of(data_->laws, data_->n_laws); }
 

@@ -13,7 +13,7 @@ constexpr double kSamePlace = 2e-3;  // [rad or m] within which inertia changes 
 }  // namespace
 
 ArmInertia::ArmInertia(const std::shared_ptr<const Library>& library)
-    : function_(library, "M", library->n_joints() * library->n_joints()),
+    : function_(library, library->moved_inertia(), library->n_joints() * library->n_joints()),
       matrix_(static_cast<std::size_t>(library->n_joints() * library->n_joints()), 0.0),
       factor_(static_cast<std::size_t>(library->n_joints())),
       free_(static_cast<std::size_t>(library->n_joints()), 0.0),

@@ -22,7 +22,7 @@ namespace thunder {
 /// The velocity feedback of a law at rest, where it is fastest.
 struct FeedbackMargin {
   /// [1] Of a speed, what the feedback takes away in a period: the largest real part of an eigenvalue of M⁻¹D times the
-  /// nominal period, D = −∂τ/∂q̇ of the compiled step. The arm is rigid, without friction.
+  /// nominal period, D = −∂τ/∂q̇ of the compiled step. The arm is rigid, its motors' inertia with it, without friction.
   double share = 0.0;
   int joint = 0;          ///< the one that does most of it: largest part of vᵀDv, v the eigenvector
   std::vector<double> q;  ///< [rad or m] the pose
@@ -94,6 +94,13 @@ class RestingLaw {
   std::vector<double> velocity_;  ///< ∂τ/∂q̇ at the pose that was looked at last, as Feedback has it
   std::optional<FeedbackMargin> adding_;
 };
+
+/// Whether a law measures the motors of elastic joints. What it makes of their links alone says nothing of the loop, so no
+/// margin is looked at.
+bool minds_springs(const thunder_law& law) noexcept;
+
+/// A note that a law for rigid joints is to control elastic ones; none of any other.
+std::optional<Note> springs_note(const Library& library, const std::string& law);
 
 /// What a person should know of the margin before the arm moves: a note if the feedback makes speeds grow, or leaves
 /// no margin as it starts. If it leaves one, a note if none is left once moments of inertia of the estimates are at

@@ -41,6 +41,11 @@ class Library {
   const thunder_law& law(const std::string& name) const;
   const thunder_function& function(const std::string& name) const;
 
+  /// Name of the function q -> inertia that efforts move: M, or M_rigid, with the motors, where joints are elastic.
+  const char* moved_inertia() const noexcept;
+  /// How many joints are elastic.
+  int n_elastic() const noexcept;
+
   std::vector<std::string> law_names() const;
   std::vector<std::string> function_names() const;
 

@@ -1,0 +1,1 @@
+"""What studies of drives draw and measure."""
