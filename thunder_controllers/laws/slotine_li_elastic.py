@@ -28,6 +28,7 @@ def slotine_li_elastic(robot: RobotExpressions, options: Options) -> Law:
         unit="1/s",
         doc="Bandwidth of the position error, per joint.",
     )
+    motors.check(robot, options)  # before gains by the springs
     K_d, omega, least = link_gains(robot, signals)
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")

@@ -176,7 +176,7 @@ PAYLOAD = {
 
 
 def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """What the last adapted link carries, by the law's estimate and by the fit to the record; nothing if no run has a payload."""
+    """What the last adapted link carries, by the law and by least squares; nothing if no run has a payload."""
     link = next((run["payload"]["link"] for run in runs.values() if run.get("payload")), None)
     if link is None:
         return []

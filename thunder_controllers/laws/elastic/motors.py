@@ -73,7 +73,7 @@ class Motors:
     ) -> None:
         self._robot, self._signals, self._model = robot, signals, model
         self._joints = joints = list(robot.model.elastic_joints)
-        damped, static = _check(robot, options)
+        damped, static = check(robot, options)
         self.next_state: dict[str, SX] = {}
         self.effort: SX = tau_d
         self.telemetry: Mapping[str, SX] = {}
@@ -176,7 +176,7 @@ def _put(into: list[SX], rows: list[int], values: tuple[SX, ...]) -> None:
         all_of[rows] = some
 
 
-def _check(robot: RobotExpressions, options: Options) -> tuple[list[int], list[int]]:
+def check(robot: RobotExpressions, options: Options) -> tuple[list[int], list[int]]:
     """Which of the elastic joints have damped springs, and which have not; an error for what no law can use."""
     model = robot.model
     if options["rotors"] == "adapted" and model.elastic_joints:

@@ -21,8 +21,7 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
     Bodies, payloads, friction, rotors, offsets, noise, lag and seed may differ.
     """
     options = plant.options
-    is_common = isinstance(plant, ModelPlant) and plant.springs is None
-    if not is_common or options.faults or options.position_sensor:
+    if not isinstance(plant, ModelPlant) or plant.springs is not None or options.faults or options.position_sensor:
         return None
     return (
         plant.library_hash,

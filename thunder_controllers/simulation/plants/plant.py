@@ -81,7 +81,7 @@ class Plant(ABC):
         """Times that a payload was attached or taken off: what a recorder of true parameters watches."""
 
     def _restart_sensors(self) -> None:
-        """Those of the joints; those of the motors, alike, which have noise of their own; and that of the end effector."""
+        """Those of the joints; of the motors, alike, with noise of their own; and that of the end effector."""
         common = self.options, self.n, self.period
         self._sensors = Sensors(*common, self._seed, self.where)
         self._motor_sensors = Sensors(*common, (self._seed, *b"motors"), self.where)
