@@ -31,7 +31,7 @@ ODDS = float(np.log(100.0))
 LEAST, LONGEST = 0.1, 0.35
 """From the isolation to its kind, at least and at most [s]: motions have no shape in less."""
 
-FOUR = 4.0
+UNLIKELY = 4.0
 """Standard deviations of a mean square or a mean that noise alone may make."""
 
 TINY = 1e-12
@@ -122,8 +122,8 @@ class FaultIsolation:
         told = isolated_for + dt
         late = told > LONGEST
         noise = residual.velocity_noise**2
-        fits_block = fits.block < steps * noise * (1.0 + FOUR * ca.sqrt(2.0 / steps))
-        rests = ca.logic_and(late, (fits.shift / steps + before[5]) ** 2 < FOUR**2 * noise / steps)
+        fits_block = fits.block < steps * noise * (1.0 + UNLIKELY * ca.sqrt(2.0 / steps))
+        rests = ca.logic_and(late, (fits.shift / steps + before[5]) ** 2 < UNLIKELY**2 * noise / steps)
         blocked = ca.logic_and(fits_block, ca.logic_or(fits.rate * age > 1.0, rests))
         sure = ca.logic_or(ca.logic_or(blocked, late), ca.logic_and(fits.sure, ca.logic_not(fits_block)))
         unknown = ca.logic_and(joint > 0.0, kind <= Kind.UNKNOWN)
