@@ -97,6 +97,8 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
         seed: Of the states.
     """
     states, rotors = random_states(library, seed), np.nan_to_num(library.rotor_inertia)
+    if "M_rigid" in library.functions:  # motors behind springs are no part of M
+        rotors = np.where(np.diag(states[0]["M_rigid"] - states[0]["M"]) > 0.0, 0.0, rotors)
     plus, pi = " + rotors" if rotors.any() else "", np.asarray(library.pi)
     base = find_base_parameters(
         lambda *state: library.evaluate("Y", *state), parameter_names(library.link_names), library.n_joints
