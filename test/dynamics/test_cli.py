@@ -268,7 +268,7 @@ def test_law_requests_are_parsed() -> None:
     [
         (["rnu", "panda_payload_noise"], "no command 'rnu'; valid: run"),
         (["expriment"], "(did you mean experiment?)"),
-        (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, planar3r, "),
+        (["info", "planar3"], "no robot 'planar3'; valid: a file, or one of panda, panda_elastic, planar3r, "),
         (["run", "panda_payload"], "no scenario 'panda_payload'; valid: a file, or one of "),
         (["info", "panda.yml"], "no file 'panda.yml'; valid: panda, the name of a robot, or a file of "),
         (
@@ -315,7 +315,7 @@ def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[
         ("thunder exp", ["experiment", "export"]),
         ("thunder info planar", ["planar3r"]),
         ("thunder run panda_payload", ["panda_payload_noise"]),
-        ("thunder gen panda --law slot", ["slotine_li"]),
+        ("thunder gen panda --law slot", ["slotine_li", "slotine_li_elastic"]),
         ("thunder experiment bad", ["bad_day"]),
         ("thunder mjcf pan", ["panda"]),
         ("thunder gains --vel", ["--velocity-filter"]),

@@ -87,7 +87,14 @@ def test_topics_have_the_type_and_quality_of_service_of_the_node() -> None:
             continue
         message = topic.type.split(" or ")[0].rpartition("/")[2]
         name = re.escape(topic.name.replace("<link>", ""))
-        quality = {"STREAM": "kStream", "REQUEST": "kRequest", "LATCHED": "kLatched", "MONITOR": ""}[topic.qos]
+        qualities = {
+            "STREAM": "kStream",
+            "REQUEST": "kRequest",
+            "LATCHED": "kLatched",
+            "SENSOR": "kSensor",
+            "MONITOR": "",
+        }
+        quality = qualities[topic.qos]
         pattern = rf'<[\w:]*{message}>\(\s*(node, )?"{name}"[^;]*?{quality}'
         assert re.search(pattern, code), f"{topic.name}: {message}, {topic.qos}"
 
@@ -99,14 +106,15 @@ def test_topics_have_the_type_and_quality_of_service_of_the_node() -> None:
         ("kRequest", qos.REQUEST),
         ("kMonitor", qos.MONITOR),
         ("kLatched", qos.LATCHED),
+        ("kSensor", qos.SENSOR),
     ],
 )
 def test_profiles_are_those_of_the_node(constant: str, profile: Any) -> None:
     line = re.search(rf"{constant} = (.*);", sources())
     assert line is not None
     durability = {"VOLATILE": "durability_volatile", "TRANSIENT_LOCAL": "transient_local"}[profile.durability.name]
-    assert line.group(1) == f"rclcpp::QoS(rclcpp::KeepLast({profile.depth})).reliable().{durability}()"
-    assert profile.reliability.name == "RELIABLE"
+    reliability = profile.reliability.name.lower()
+    assert line.group(1) == f"rclcpp::QoS(rclcpp::KeepLast({profile.depth})).{reliability}().{durability}()"
 
 
 def test_update_does_nothing_that_waits_or_allocates() -> None:
