@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thunder_controllers.laws.parts import contact, split_dynamics
-from thunder_controllers.laws.parts.gains import joint_damping_gain
+from thunder_controllers.laws.parts.gains import error_bandwidth_gain, joint_damping_gain
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
@@ -19,14 +19,7 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     V = ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −sᵀK_d s. K_d s = K_p e + K_d ė of a stiffness K_p = K_d Λ.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
-    Lambda = signals.gain(
-        "Lambda",
-        size=robot.n,
-        default=10.0,
-        bounds=(0.0, 200.0),
-        unit="1/s",
-        doc="Bandwidth of the position error, per joint.",
-    )
+    Lambda = error_bandwidth_gain(robot, signals)
     K_d = joint_damping_gain(robot, signals)
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from thunder_controllers.laws.elastic import motors
 from thunder_controllers.laws.elastic.gains import link_gains
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.gains import error_bandwidth_gain
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
@@ -20,14 +21,7 @@ def slotine_li_elastic(robot: RobotExpressions, options: Options) -> Law:
     rotor, turns with a hundred times the inertia in one pose that it has in another.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
-    Lambda = signals.gain(
-        "Lambda",
-        size=robot.n,
-        default=10.0,
-        bounds=(0.0, 200.0),
-        unit="1/s",
-        doc="Bandwidth of the position error, per joint.",
-    )
+    Lambda = error_bandwidth_gain(robot, signals)
     motors.check(robot, options)  # before gains by the springs
     K_d, omega, least = link_gains(robot, signals)
     e, _ = joint_error(signals)

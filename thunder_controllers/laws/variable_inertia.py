@@ -29,9 +29,7 @@ def variable_inertia(robot: RobotExpressions, options: Options) -> Law:
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     adapted = AdaptedLinks(robot, signals, options)
-    model, qd = adapted.dynamics, signals.qd
-    M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
-    dynamics = ErrorDynamics(robot, signals, options, M, C, G)
+    dynamics = ErrorDynamics(robot, signals, options, adapted.dynamics)
     next_state, telemetry = {**dynamics.next_state}, {**dynamics.telemetry, **adapted.telemetry}
     if adapted.links:
         error = (dynamics.share >= 1.0) * (dynamics.e_dot + error_weight(signals, 5.0) * dynamics.e)

@@ -22,10 +22,9 @@ from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
 from thunder_controllers.laws.parts.task import ERROR_RATE
-from thunder_controllers.laws.second_order.adapted_links import error_weight
+from thunder_controllers.laws.second_order.adapted_links import error_weight, estimated
 from thunder_controllers.laws.second_order.scalar_inertia import SATURATION, ErrorDynamics
 from thunder_controllers.laws.second_order.scan import Scan
-from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -55,15 +54,13 @@ def variable_inertia_adaptive(robot: RobotExpressions, options: Options) -> Law:
     """
     links = robot.model.select_links(options["adapted_links"])
     signals = Signals(robot, ReferenceKind.JOINT)
-    q, qd = signals.q, signals.qd
+    q = signals.q
     masses = Masses(robot, signals, links)
 
-    model = Dynamics(robot.kinematics(q), masses.all_parameters)
-    M, C, G = model.mass_matrix(), model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
-    dynamics = ErrorDynamics(robot, signals, options, M, C, G)
+    dynamics = ErrorDynamics(robot, signals, options, estimated(robot, q, links, masses.pi))
     scan = Scan(signals)
     Y_theta = masses.regressor(q, scan.qd, scan.qdd)
-    W = dynamics.beta * factor_ldl(M).solve(Y_theta)
+    W = dynamics.beta * factor_ldl(dynamics.M).solve(Y_theta)
     return signals.law(
         "variable_inertia_adaptive",
         "Computed torque with an inertia that follows the arm, and masses that adapt.",
@@ -82,7 +79,7 @@ class Masses:
         links: Indices of the adapted links.
 
     Attributes:
-        all_parameters: Of all links, REG order, those of the adapted ones estimated (10 n,).
+        pi: π̂ of the adapted links, REG order (10 k,).
 
     Raises:
         LawError: for a link without mass.
@@ -95,14 +92,10 @@ class Masses:
                 what = f"{link.name} has a mass of {link.inertia.mass:g} kg"
                 raise LawError(what, valid="adapted links with mass")
         least = np.array([LEAST_MASS, *PI_LOWER[1:]])
-        self._pi, nominal, _ = declare_estimates(robot, signals, links, least, PI_UPPER)
-        self._mass = self._pi[::N_PARAMETERS]
+        self.pi, nominal, _ = declare_estimates(robot, signals, links, least, PI_UPPER)
+        self._mass = self.pi[::N_PARAMETERS]
         self._elapsed = signals.state("elapsed", default=0.0, unit="s", doc="Time since activation.")
         self._declare_gains(signals, nominal[::N_PARAMETERS])
-        parts = ca.vertsplit(robot.pi, N_PARAMETERS)
-        for index, own in zip(links, ca.vertsplit(self._pi, N_PARAMETERS), strict=True):
-            parts[index] = own
-        self.all_parameters = ca.vertcat(*parts)
 
     def _declare_gains(self, signals: Signals, mass: np.ndarray[Any, Any]) -> None:
         k, span = len(mass), (LEAST_MASS, 1e3)
@@ -126,7 +119,7 @@ class Masses:
     def regressor(self, q: SX, qd: SX, qdd: SX) -> SX:
         """Y_θ with Y_θ θ̂ the effort of the adapted links' estimates, shape (n, k)."""
         Y = self._robot.slotine_li_regressor(q, qd, qd, qdd, self._links)
-        pairs = zip(ca.horzsplit(Y, N_PARAMETERS), ca.vertsplit(self._pi, N_PARAMETERS), strict=True)
+        pairs = zip(ca.horzsplit(Y, N_PARAMETERS), ca.vertsplit(self.pi, N_PARAMETERS), strict=True)
         return SX(ca.horzcat(*(columns @ (pi * reciprocal(pi[0])) for columns, pi in pairs)))
 
     def step(self, W: SX, dynamics: ErrorDynamics, scan: Scan) -> dict[str, SX]:
@@ -143,6 +136,6 @@ class Masses:
         moved = ca.fmin(ca.fmax(self._mass + period * rate, self._lower), self._upper)
         mass = ca.if_else(scan.is_due, moved, self._mass)
         ratio = ca.if_else(scan.is_due, moved * reciprocal(self._mass), 1.0)
-        bodies = ca.vertsplit(self._pi, N_PARAMETERS)
+        bodies = ca.vertsplit(self.pi, N_PARAMETERS)
         pi = [ca.vertcat(mass[j], ratio[j] * body[1:]) for j, body in enumerate(bodies)]
         return {"pi_hat": ca.vertcat(*pi), "elapsed": self._elapsed + self._dt}

@@ -77,6 +77,18 @@ def joint_damping_gain(robot: RobotExpressions, signals: Signals, fastest: float
     )
 
 
+def error_bandwidth_gain(robot: RobotExpressions, signals: Signals) -> ca.SX:
+    """Declare Lambda, by which q̇_r turns errors of positions into velocities, per joint, shape (n,)."""
+    return signals.gain(
+        "Lambda",
+        size=robot.n,
+        default=BANDWIDTH,
+        bounds=(0.0, 200.0),
+        unit="1/s",
+        doc="Bandwidth of the position error, per joint.",
+    )
+
+
 def adaptation_limit(robot: RobotExpressions) -> float:
     """What the integral action of an adaptation may be per period, of K_d: Δ Σ (YΓ⁻¹Yᵀ)_jj/K_d,j [1].
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import casadi as ca
 
@@ -55,15 +56,6 @@ class AdaptedLinks:
             self._scheme = options.parts["adaptation"](robot, signals, self.links)
             self.telemetry = self._scheme.telemetry
 
-    @property
-    def all_parameters(self) -> SX:
-        """Of all links, REG order (10 n,)."""
-        parts = ca.vertsplit(self._robot.pi, N_PARAMETERS)
-        if self._scheme:
-            for index, own in zip(self.links, ca.vertsplit(self._scheme.estimate, N_PARAMETERS), strict=True):
-                parts[index] = own
-        return SX(ca.vertcat(*parts))
-
     def regressor(self, q: SX, qd: SX, qd_r: SX, qdd_r: SX) -> SX:
         """Y_u, with Y_u π̂ the effort of the adapted links, (n, 10 k)."""
         return self._robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
@@ -75,14 +67,11 @@ class AdaptedLinks:
             effort += self.regressor(q, qd, qd_r, qdd_r) @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
         return SX(effort)
 
-    @property
+    @cached_property
     def dynamics(self) -> Dynamics:
         """M̂, Ĉ, Ĝ at signals.q."""
-        return (
-            Dynamics(self._robot.kinematics(self._signals.q), self.all_parameters)
-            if self._scheme
-            else self._robot.dynamics
-        )
+        robot, scheme = self._robot, self._scheme
+        return robot.dynamics if scheme is None else estimated(robot, self._signals.q, self.links, scheme.estimate)
 
     def step(self, W: SX, error: SX, damping: SX, bandwidth: SX) -> dict[str, SX]:
         """Next states: π̂̇ = Γ⁻¹Wᵀ error, as the scheme has it.
@@ -121,6 +110,14 @@ class AdaptedLinks:
         W = inertia * factor_ldl(self.dynamics.mass_matrix()).solve(Y)
         found = self.step(W, error, damping, damping * reciprocal(SX(inertia)))
         return scan.next_state | found, {"acceleration": scan.qdd}
+
+
+def estimated(robot: RobotExpressions, q: SX, links: Sequence[int], estimate: SX) -> Dynamics:
+    """M̂, Ĉ, Ĝ at q with the estimates of some links (10 k,), REG order, for those of the model."""
+    parts = ca.vertsplit(robot.pi, N_PARAMETERS)
+    for index, own in zip(links, ca.vertsplit(estimate, N_PARAMETERS), strict=True):
+        parts[index] = own
+    return Dynamics(robot.kinematics(q), ca.vertcat(*parts))
 
 
 def error_weight(signals: Signals, default: float) -> SX:

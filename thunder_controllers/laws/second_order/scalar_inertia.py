@@ -8,6 +8,7 @@ import numpy as np
 from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
 from thunder_controllers.laws.parts.task import error_rate, joint_error
+from thunder_dynamics.algorithms.dynamics import Dynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import dot
@@ -89,11 +90,10 @@ class ErrorDynamics:
     Args:
         signals: Where what `ScalarInertia`, `joint_error` and `error_rate` have is declared, and gains R_0 and R_1.
         options: Of the law, COMPENSATION, ERROR_RATE and SATURATION among them.
-        M: At signals.q (n, n).
-        C: At signals.q and signals.qd (n, n).
-        G: At signals.q (n,).
+        model: At signals.q, which may be estimated.
 
     Attributes:
+        M: Its mass matrix (n, n).
         e: (n,).
         e_dot: (n,), as `error_rate` has it.
         beta: [kg·m²].
@@ -104,8 +104,9 @@ class ErrorDynamics:
         telemetry: The error, and β.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, M: SX, C: SX, G: SX) -> None:
-        qd, reference = signals.qd, signals.reference
+    def __init__(self, robot: RobotExpressions, signals: Signals, options: Options, model: Dynamics) -> None:
+        qd, reference, M = signals.qd, signals.reference, model.mass_matrix()
+        C, G = model.coriolis_matrix(qd), model.gravity_torque(robot.parameters["par_gravity"])
         self.e, e_dot = joint_error(signals)
         self.e_dot, filtered = error_rate(signals, options, e_dot)
         friction = FrictionTerms(robot, qd, options["friction"])
@@ -115,15 +116,14 @@ class ErrorDynamics:
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
         rest = M @ (reference.qdd + (y_d - y) / self.beta) + y + G + friction.coulomb
         feedback = M @ (R_0 * self.e + self.R_1 * self.e_dot) / self.beta
-        self.share, self.effort = SX(1.0), rest + feedback
+        self.M, self.share, self.effort = M, SX(1.0), rest + feedback
+        self.telemetry = {"joint_error": self.e, **inertia.telemetry}
         if options[SATURATION.name] == "law":
             self.share, self.effort = _within(_effort_limit(robot, signals), rest, feedback)
             doc = "Share κ of the feedback that fits within the limits of effort."
             signals.describe_telemetry("feedback_share", unit="1", doc=doc)
-        self.next_state = {**inertia.step(y), **filtered}
-        self.telemetry = {"joint_error": self.e, **inertia.telemetry}
-        if options[SATURATION.name] == "law":
             self.telemetry["feedback_share"] = self.share
+        self.next_state = {**inertia.step(y), **filtered}
 
 
 def _effort_limit(robot: RobotExpressions, signals: Signals) -> SX:
