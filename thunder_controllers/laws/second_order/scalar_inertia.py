@@ -114,12 +114,14 @@ class ErrorDynamics:
         self.beta = inertia.beta
         R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
-        rest = M @ (reference.qdd + (y_d - y) / self.beta) + y + G + friction.coulomb
-        feedback = M @ (R_0 * self.e + self.R_1 * self.e_dot) / self.beta
-        self.M, self.share, self.effort = M, SX(1.0), rest + feedback
+        feedback = R_0 * self.e + self.R_1 * self.e_dot
+        known = y + G + friction.coulomb
+        self.M, self.share = M, SX(1.0)
+        self.effort = M @ (reference.qdd + (y_d + feedback - y) / self.beta) + known
         self.telemetry = {"joint_error": self.e, **inertia.telemetry}
         if options[SATURATION.name] == "law":
-            self.share, self.effort = _within(_effort_limit(robot, signals), rest, feedback)
+            rest = M @ (reference.qdd + (y_d - y) / self.beta) + known
+            self.share, self.effort = _within(_effort_limit(robot, signals), rest, M @ feedback / self.beta)
             doc = "Share κ of the feedback that fits within the limits of effort."
             signals.describe_telemetry("feedback_share", unit="1", doc=doc)
             self.telemetry["feedback_share"] = self.share
