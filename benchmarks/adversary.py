@@ -24,7 +24,7 @@ from typing import Any
 from program import host_program
 
 from thunder_dynamics.build import LawRequest, build
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -37,7 +37,7 @@ ROBOTS = ("panda", "planar3r", "rpr", "sea2", "ur5")
 ROTOR, ANY_EFFORT = 2e-3, 50.0
 """kRotor of `test/cpp/plant.hpp` [kg·m² / N·m], and the effort that it takes where there is no limit [N·m]."""
 
-OPTIONS: tuple[dict[str, Any], ...] = ({}, {"task": "position"})
+OPTIONS: tuple[dict[str, Any], ...] = ({"kinematics": "tool"}, {}, {"task": "position"})
 """Of a law, in the order in which they are tried: a robot has the law with the first that it can have."""
 
 
@@ -48,7 +48,7 @@ def laws_of(model: RobotModel) -> list[LawRequest]:
         for options in OPTIONS:
             try:
                 entry.load()(RobotExpressions(model), options)
-            except LawError:
+            except (LawError, NameNotFoundError):
                 continue
             found.append((entry.name, options))
             break

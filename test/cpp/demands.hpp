@@ -17,12 +17,17 @@ class Demands {
         draw_(draw),
         faults_(faults),
         sampler_(subject),
-        layout_(sampler_.layout) {}
+        layout_(sampler_.layout) {
+    for (const thunder_entry& entry : thunder::Entries{subject.law_data().measurements}) {
+      sees_end_effector_ = sees_end_effector_ || entry.name == std::string(kEndEffector);
+    }
+  }
 
   long made = 0, refused = 0;
 
   /// Once per update.
-  void advance(thunder::ControlSession& session, const Vector& q) {
+  void advance(thunder::ControlSession& session, const Vector& q, double now) {
+    if (sees_end_effector_) see(session, q, now);
     if (streams_ > 0) stream(session);
     if (draw_.one_in(300)) ask(session, q);
     if (draw_.one_in(500)) change_gain(session);
@@ -37,6 +42,20 @@ class Demands {
     } catch (const thunder::HostError&) {
       ++refused;
     }
+  }
+
+  /// Where the end effector is, as a camera tells: 100 Hz, noisy, late, now and then elsewhere or nowhere, or not at all.
+  void see(thunder::ControlSession& session, const Vector& q, double now) {
+    if (draw_.one_in(2000)) blind_ = static_cast<int>(draw_.power(1.0, 3.5));
+    if (blind_ > 0) return void(--blind_);
+    if (!draw_.one_in(10)) return;
+    const std::vector<double> sample = sampler_.rest_at(q);
+    std::vector<double> place(sample.begin() + layout_.position, sample.begin() + layout_.position + 3);
+    const double far = draw_.one_in(50) ? draw_.power(-2.0, 1.0) : 1e-3;
+    for (double& value : place) value += draw_.uniform(-far, far);
+    if (draw_.one_in(200)) place[0] = faults_.anything();
+    const double late = draw_.one_in(50) ? draw_.power(-3.0, 1.0) : 0.0;
+    request([&] { session.set_measurement(kEndEffector, place, static_cast<std::int64_t>(1e9 * (now - late))); });
   }
 
   void ask(thunder::ControlSession& session, const Vector& q) {
@@ -133,6 +152,8 @@ class Demands {
     request([&] { session.set_gains({{entry.name, values}}); });
   }
 
+  static constexpr const char* kEndEffector = "ee_position";
+
   const Subject& subject_;
   Draw& draw_;
   Faults& faults_;
@@ -142,6 +163,8 @@ class Demands {
   Vector width_;
   double rate_ = 0.0, phase_ = 0.0;
   int streams_ = 0;
+  bool sees_end_effector_ = false;
+  int blind_ = 0;  ///< updates
 };
 
 }  // namespace test

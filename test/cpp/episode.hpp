@@ -145,7 +145,7 @@ class Episode {
     pass(1e-3, true);
     if (draw_.one_in(50)) plant_.q = random_pose(data_, draw_), session_->hold_reference();
     if (draw_.one_in(50)) configure();
-    demands_.advance(*session_, plant_.q);
+    demands_.advance(*session_, plant_.q, now_);
   }
 
   void activate() {
@@ -170,7 +170,7 @@ class Episode {
   // --- while commanded ----------------------------------------------------------------------------------------------
 
   void advance() {
-    demands_.advance(*session_, plant_.q);
+    demands_.advance(*session_, plant_.q, now_);
     if (const char* fault = faults_.advance()) tell(fault);
     if (draw_.one_in(400)) push();
     if (--pushed_ == 0) push_.setZero();

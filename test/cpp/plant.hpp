@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A rigid arm to close the loop with: M q̈ + C q̇ + G + D q̇ = τ + τ_ext, from the generated library's own functions.
+// Springs of elastic joints are rigid here: M is M_rigid.
 #pragma once
 
 #include <Eigen/Dense>
@@ -63,15 +64,13 @@ class Plant {
 
   explicit Plant(const std::shared_ptr<const thunder::Library>& library)
       : n(library->n_joints()),
-        mass_(library, "M"),
+        mass_(library, has(library, "M_rigid") ? "M_rigid" : "M"),
         coriolis_(library, "C"),
         gravity_(library, "G"),
         jacobian_(library, "J_ee"),
         jacobian_dot_(library, "J_ee_dot") {
     const thunder_library& data = library->data();
-    for (int i = 0; i < data.n_functions; ++i) {
-      if (std::string(data.functions[i].name) == "dl") model_friction_.emplace(library, "dl");
-    }
+    if (has(library, "dl")) model_friction_.emplace(library, "dl");
     friction_ = rotor = fastest_ = stop_lower = stop_upper = q = qd = Vector::Zero(n);
     for (int i = 0; i < n; ++i) {
       const double effort = std::isfinite(data.effort_limit[i]) ? data.effort_limit[i] : 50.0;
@@ -120,6 +119,12 @@ class Plant {
   Vector stop_lower, stop_upper;   ///< [rad or m]
 
  private:
+  static bool has(const std::shared_ptr<const thunder::Library>& library, const std::string& name) {
+    const thunder_library& data = library->data();
+    return std::any_of(data.functions, data.functions + data.n_functions,
+                       [&](const thunder_function& function) { return function.name == name; });
+  }
+
   /// D for which D q̇ is the friction now.
   Vector friction() {
     if (!model_friction_) return friction_;

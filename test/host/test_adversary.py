@@ -74,7 +74,7 @@ def test_arms_whose_rotors_are_known_come_to_rest(build_cache: Path) -> None:
     robots = adversary.build_to_stop(adversary.load_models())
     found = _found(compile_program("host_stops", build_cache, "-O1"), 40, robots)
     known = [subject for subject in found["subjects"] if subject["knows_rotors"]]
-    assert [subject["robot"] for subject in known] == ["panda", "planar3r", "rpr", "ur5"]
+    assert [subject["robot"] for subject in known] == ["panda", "planar3r", "rpr", "sea2", "ur5"]
     assert len(found["subjects"]) == len(robots) == 10
     assert all(subject["stops"] == 40 and subject["updates"] >= 40 * 2000 for subject in found["subjects"])
     assert all(subject["too_heavy"] < 20 for subject in found["subjects"])
