@@ -1,7 +1,7 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Everything is installed into $(VENV), nothing outside it.
 #
 #   make setup    the virtual environment with the package in it, editable
-#   make demo     a Panda with a wrong last link, without and with adaptation; report in results/demo
+#   make demo     a Panda that picks up an unknown tool, without and with adaptation; report in results/demo
 #   make ros-demo the same with ROS 2 nodes, without a ROS distribution: live error and estimates, then a summary
 #   make check    lint, types and the fast tests
 #   make test     lint, types and all tests but those of test-all

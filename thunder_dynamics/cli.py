@@ -34,6 +34,9 @@ from thunder_dynamics.version import __version__
 LAW_FORM = "NAME[:option=value,…], lists as a+b"
 """How options give a law; see `parse_law`."""
 
+WIDEST = 120
+"""Of a help text, where the terminal is wider [characters]."""
+
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -124,15 +127,13 @@ def completer(names: Callable[[], Iterable[str]], files: bool = False) -> Comple
     return complete
 
 
-robot_argument = click.argument(
-    "robot", type=click.Path(dir_okay=False), shell_complete=completer(named_robots, files=True)
-)
+robot_argument = click.argument("robot", type=click.Path(), shell_complete=completer(named_robots, files=True))
 """The argument ROBOT of a command: a file, or the name of one that `thunder list robots` shows."""
 
 complete_law = completer(law_builders)
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_Commands, context_settings={"max_content_width": WIDEST})
 @click.version_option(__version__, prog_name="thunder")
 def thunder() -> None:
     """Compile robots and control laws, and run them."""
@@ -212,6 +213,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
             warnings.filterwarnings("always", category=InconsistentInertiaWarning)
             warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
             thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
+    except Exception as error:  # noqa: BLE001 – what is behind it matters, not its kind
+        if _is_interruption(error):
+            click.echo("thunder: interrupted", err=True)
+            sys.exit(130)
+        _report(error)
+
+
+def _is_interruption(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: a library whose import it cuts short raises what it likes."""
+    while error is not None:
+        if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _report(caught: Exception) -> None:
+    """End with the one message of an error; what nobody expects is raised again."""
+    try:
+        raise caught
     except ThunderError as error:
         _fail(str(error))
     except ModuleNotFoundError as error:
@@ -229,9 +250,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(f"{error.format_message().rstrip('.')}{seen}")
     except click.ClickException as error:
         _fail(error.format_message())
-    except click.exceptions.Abort:
-        click.echo("thunder: interrupted", err=True)
-        sys.exit(130)
 
 
 def _fail(message: str) -> None:

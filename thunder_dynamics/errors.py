@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -74,6 +75,8 @@ def files_beside(path: Path) -> str:
     """What a message lists where there is no file `path`: those beside it of its suffix, and which may be meant."""
     try:
         names = sorted(one.name for one in path.parent.iterdir() if one.suffix == path.suffix)
+    except FileNotFoundError:
+        return f"a file; there is no folder {path.parent}"
     except OSError as error:
         return f"a file of a folder that can be read, {path.parent} cannot ({error.strerror})"
     return f"a file of {path.parent}: {nearest(path.name, names)}"
@@ -158,6 +161,17 @@ def loaded(entry: EntryPoint) -> Any:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         valid = f"module:name in the group {entry.group} of an installed package"
         raise NameNotFoundError(f"cannot be loaded ({reason})", where=where, valid=valid) from error
+
+
+def all_loaded(entries: Iterable[EntryPoint]) -> dict[str, Any]:
+    """What entry points name, by their names; one that cannot be loaded is left out with a warning."""
+    found = {}
+    for entry in entries:
+        try:
+            found[entry.name] = loaded(entry)
+        except ThunderError as error:
+            warnings.warn(f"left out: {error}", RuntimeWarning, stacklevel=2)
+    return found
 
 
 class RobotFileError(ThunderError):

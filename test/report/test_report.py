@@ -19,11 +19,19 @@ from traces import TRUE_BODY, make_frames, make_timing, make_trace, write_run
 from thunder_controllers.report import plots
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import html_table, write_report
-from thunder_controllers.report.replay import replay
-from thunder_controllers.report.summary import estimate_table, result_rows, short_rows, verdict, with_deviation
+from thunder_controllers.report.replay import replay, still
+from thunder_controllers.report.summary import (
+    estimate_table,
+    gain_rows,
+    labels,
+    result_rows,
+    short_rows,
+    verdict,
+    with_deviation,
+)
 from thunder_controllers.simulation.experiment import load_results
 from thunder_controllers.simulation.metrics import compute_metrics
-from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.arm import COLOURS, Arm
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import DYN_NAMES
 
@@ -63,9 +71,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_says_what_happened_then_shows_plots_numbers_and_scenario(report: Path) -> None:
     page = html.document_fromstring(report.read_bytes())
     assert page.xpath("//p[@class='verdict']")[0].text_content().startswith("With adaptation the arm follows to")
-    assert page.xpath("(//table)[1]//th/text()") == ["no_adaptation", "adaptation"]
+    assert page.xpath("(//table)[1]//th/text()") == ["without adaptation", "with adaptation"]
     names = page.xpath("//div[contains(@class, 'plotly-graph-div')]/@id")
-    expected = ["replay", "errors", "guards", "components", "efforts", "estimates_tool", "step_times"]
+    expected = ["replay", "errors", "guards", "components", "efforts", "effort_differences"]
+    expected += ["estimates_tool", "step_times"]
     assert names == expected
     assert page.xpath("//pre")[0].text_content() == "name: demo  # <script>alert(1)</script>\n"
     assert page.xpath("//p[@class='lead']")[0].text_content() == "what <it> shows"
@@ -92,9 +101,71 @@ def test_page_draws_every_plot_in_a_browser_without_errors(report: Path, tmp_pat
     done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
     assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
     drawn = html.document_fromstring(done.stdout)
-    assert len(drawn.xpath("//div[contains(@class, 'js-plotly-plot')]//div[contains(@class, 'svg-container')]")) == 7
+    assert len(drawn.xpath("//div[contains(@class, 'js-plotly-plot')]//div[contains(@class, 'svg-container')]")) == 8
     ticks = drawn.xpath("//div[@id='efforts']//*[@class='xtick']//*[local-name()='text']/text()")
     assert ticks and all(1.0 <= float(tick) <= 2.0 for tick in ticks)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_page_shows_a_picture_where_the_browser_has_no_webgl(report: Path, tmp_path: Path) -> None:
+    """Of the same arm and paths."""
+    options = ["--headless=new", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}", "--disable-3d-apis"]
+    options += ["--disable-gpu", "--virtual-time-budget=5000", "--dump-dom", report.as_uri()]
+    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
+    page = html.document_fromstring(done.stdout)
+    assert page.xpath("//div[@class='webgl']/@hidden") and not page.xpath("//div[@class='still']/@hidden")
+
+
+def test_the_picture_shows_paths_and_links_of_every_run() -> None:
+    trace = make_trace()
+    arms = [Arm.of(name, trace, make_frames(trace)) for name in ("one", "t<wo")]
+    picture = html.fragment_fromstring(still(arms))
+    colours = [line.get("stroke") for line in picture.xpath("//polyline")]
+    assert colours.count("black") == 1 and set(colours[1:]) == set(COLOURS[:2])
+    assert len(colours) == 1 + 2 * (1 + len(arms[0].links(0)))
+    places = np.array(
+        [float(x) for line in picture.xpath("//polyline/@points") for x in line.replace(",", " ").split()]
+    )
+    assert places.min() >= 0.0 and places.max() <= 100.0
+    assert picture.findtext("title") == "dashed: desired; one; t<wo"
+
+
+def test_runs_are_called_as_people_call_them_where_adaptation_tells_them_apart() -> None:
+    runs = _runs()
+    assert labels(runs) == {"no_adaptation": "without adaptation", "adaptation": "with adaptation"}
+    assert labels({"high_gain": {}, "low_gain": {}}) == {"high_gain": "high gain", "low_gain": "low gain"}
+
+
+def test_gains_in_force_have_a_row_each_and_a_law_that_lacks_one_nothing() -> None:
+    runs = {"one": {"law": "pd_plus", "gains": {"K_p": 20.0, "K_d": [1.0, 2.5]}}, "other": {"gains": {"K_p": 1e-5}}}
+    assert gain_rows(runs) == [
+        ["", "one", "other"],
+        ["law", "pd_plus", "–"],
+        ["K_p", "20", "1e-05"],
+        ["K_d", "1, 2.5", "–"],
+    ]
+
+
+def test_efforts_are_compared_with_those_of_the_first_run_while_both_go_on() -> None:
+    trace = make_trace()
+    traces = {"one": trace, "other": replace(trace, effort=trace.effort[:500] + 0.5)}
+    assert not plots.effort_differences({"one": trace}).data
+    lines = plots.effort_differences(traces).data
+    assert {line.name for line in lines} == {"other"} and len(lines) == trace.effort.shape[1]
+    np.testing.assert_allclose(np.concatenate([line.y for line in lines]), 0.5, rtol=1e-6)  # of single precision
+
+
+def test_numbers_that_no_run_has_are_left_out_and_so_are_axes_without_an_error() -> None:
+    metrics = compute_metrics(make_trace(), make_timing()) | {"joint_drift": None}
+    drift = "joint drift over the last period of the reference [rad, m]"
+    assert drift not in dict(result_rows({"one": metrics})[1:])
+    assert drift in dict(result_rows({"one": metrics | {"joint_drift": 0.1}})[1:])
+    trace = make_trace()
+    error = np.zeros_like(trace.error)
+    error[:, [0, 4]] = 1e-3
+    titles = [note.text for note in plots.components({"one": replace(trace, error=error)}).layout.annotations]
+    assert titles == ["x [mm]", "about y [mrad]"]
 
 
 def test_verdict_compares_with_and_without_adaptation() -> None:
@@ -190,7 +261,7 @@ def test_plots_over_time_mark_when_a_body_is_picked_up_or_dropped() -> None:
     runs = {"one": {**_runs()["adaptation"]}}
     for figure, panels in (
         (plots.errors(traces), 2),
-        (plots.components(traces), 6),
+        (plots.components(traces), 1),  # what has an error
         (plots.efforts(traces), 2),
         (plots.timeline(traces, runs), 1),
         (plots.estimates("tool", traces, runs), 10),

@@ -41,7 +41,7 @@ def _load(tmp_path: Path, text: str = TEXT, seed: int | None = None) -> Scenario
         (tmp_path / name).touch()
     path = tmp_path / "scenario.yaml"
     path.write_text(text)
-    return load_scenario(path, seed)
+    return load_scenario(path, None if seed is None else {"seed": seed})
 
 
 def test_defaults_and_values(tmp_path: Path) -> None:

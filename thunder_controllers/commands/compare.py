@@ -8,7 +8,13 @@ from pathlib import Path
 import click
 
 from thunder_controllers.commands.experiment import conclude, describe, jobs_option
-from thunder_controllers.commands.terminal import scenario_argument, show_progress, xacro_folder_option
+from thunder_controllers.commands.terminal import (
+    changed,
+    scenario_argument,
+    set_option,
+    show_progress,
+    xacro_folder_option,
+)
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
 
 
@@ -26,6 +32,7 @@ from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
     help="Folder of the results. [results/compare_<scenario>]",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers run, instead of processes here.")
+@set_option
 @xacro_folder_option
 @jobs_option
 def compare(
@@ -36,6 +43,7 @@ def compare(
     run_name: str | None,
     out: Path | None,
     scheduler: str | None,
+    settings: tuple[str, ...],
     xacro_folders: tuple[str, ...],
     jobs: int,
 ) -> None:
@@ -52,7 +60,7 @@ def compare(
     from thunder_controllers.simulation.scenario import load_scenario
 
     started = time.perf_counter()
-    loaded, grid = load_scenario(scenario, xacro_folders=xacro_folders), parse_grid(gains)
+    loaded, grid = load_scenario(scenario, changed({}, {}, settings), xacro_folders), parse_grid(gains)
     run = choose_run(loaded, run_name)
     plan = make_plan(run, [parse_law(text) for text in laws], grid, seeds, loaded.name)
     folder = out or Path("results") / f"compare_{loaded.name}"

@@ -11,7 +11,7 @@ from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.resources import SCENARIOS, share, shipped
 from thunder_dynamics.build import law_builders, law_entry
 from thunder_dynamics.cli import complete_law, robot_argument
-from thunder_dynamics.errors import loaded
+from thunder_dynamics.errors import all_loaded, loaded
 from thunder_dynamics.readers import load_model, named_robots
 from thunder_dynamics.readers.command_options import reading_options
 
@@ -24,7 +24,8 @@ def listing() -> None:
 @listing.command()
 def laws() -> None:
     """List the control laws that are installed."""
-    known = {name: inspect.getdoc(loaded(entry)) or "–" for name, entry in sorted(law_builders().items())}
+    builders = all_loaded(entry for _, entry in sorted(law_builders().items()))
+    known = {name: inspect.getdoc(builder) or "–" for name, builder in builders.items()}
     print_table([["law", "what it does"], *([name, text.splitlines()[0]] for name, text in known.items())], left=2)
 
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thunder_controllers.commands.terminal import print_table, scenario_argument, show_progress, xacro_folder_option
+from thunder_controllers.commands.terminal import (
+    changed,
+    gains_option,
+    given_gains,
+    print_table,
+    scenario_argument,
+    set_option,
+    show_progress,
+    xacro_folder_option,
+)
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
 
 if TYPE_CHECKING:
@@ -44,6 +53,9 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/<scenario>]"
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Replaces the scenario's seed.")
+@click.option("--duration", type=click.FloatRange(min=0.0, min_open=True), help="Replaces the scenario's duration [s].")
+@gains_option
+@set_option
 @click.option("--view", is_flag=True, help="Watch the runs on a page of a browser.")
 @xacro_folder_option
 @verbose_option
@@ -52,6 +64,9 @@ def run(
     scenario: Path,
     out: Path | None,
     seed: int | None,
+    duration: float | None,
+    given: tuple[str, ...],
+    settings: tuple[str, ...],
     view: bool,
     xacro_folders: tuple[str, ...],
     verbose: bool,
@@ -68,9 +83,10 @@ def run(
     from thunder_controllers.view.arm import arms_of
     from thunder_controllers.view.browser import View
 
-    loaded = load_scenario(scenario, seed, xacro_folders)
+    changes = changed({"seed": seed, "duration": duration}, given_gains(given), settings)
+    loaded = load_scenario(scenario, changes, xacro_folders)
     folder = out or Path("results") / loaded.name
-    _check(exports["video"])
+    _check(**exports)
     with View(click.echo) if view else nullcontext() as watch:
         with show_progress() as progress:
             result = run_scenario(loaded, folder, progress, watch)
@@ -109,7 +125,7 @@ def export(results: Path, names: tuple[str, ...], **exports: Any) -> None:
 
     if not (exports["csv"] or exports["mcap"] or exports["video"]):
         raise ScenarioError("nothing to write", where=str(results), valid="--csv, --mcap, --video FILE")
-    _check(exports["video"])
+    _check(**exports)
     result = load_results(results)
     known = [one.name for one in result.runs]
     for name in names:
@@ -120,12 +136,16 @@ def export(results: Path, names: tuple[str, ...], **exports: Any) -> None:
         _export(chosen, arms_of(chosen.runs), progress, **exports)
 
 
-def _check(video: Path | None) -> None:
-    """Refuse what is no video before anything runs for it."""
-    if video is not None:
-        from thunder_controllers.view.video import check_suffix
+def _check(mcap: bool, video: Path | None, **_: Any) -> None:
+    """Refuse what cannot be written before anything runs for it."""
+    if mcap:
+        from thunder_controllers.view.export import check_library
 
-        check_suffix(video)
+        check_library()
+    if video is not None:
+        from thunder_controllers.view.video import check_file
+
+        check_file(video)
 
 
 def _export(

@@ -20,7 +20,7 @@ from thunder_dynamics.model import GRAVITY, SINGLE_JOINTS, RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.command_options import reading_options
 
-DEMO = "panda_lissajous_wrong_last_link"
+DEMO = "panda_unknown_tool"
 """Scenario of `thunder demo`."""
 
 TEMPLATE = "examples/new_project"
@@ -45,7 +45,7 @@ class ProjectError(ThunderError):
 @verbose_option
 @click.pass_context
 def demo(context: click.Context, out: Path, verbose: bool) -> None:
-    """Simulate a Panda with a wrong last link, without and with adaptation; write a report."""
+    """Simulate a Panda that picks up an unknown tool, without and with adaptation; write a report."""
     context.invoke(run, scenario=Path(DEMO), out=out, verbose=verbose)
 
 
@@ -65,7 +65,7 @@ def new(folder: Path, robot: str | None, reading: dict[str, Any]) -> None:
         raise ProjectError("options of a robot file, but no file", valid="--robot FILE")
     for file in begin_project(folder):
         click.echo(str(file))
-    click.echo(f"Next: cd {folder} && pip install --editable . && pytest")
+    click.echo(f"Next: cd {folder} && pip install --editable '.[test]' && python -m pytest")
 
 
 def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path:

@@ -18,8 +18,9 @@ from rich.text import Text
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.cli import completer
-from thunder_dynamics.errors import LawError, ModelError, listed
+from thunder_dynamics.errors import LawError, ModelError, RobotFileError, ScenarioError, listed
 from thunder_dynamics.readers.command_options import named_values, parse_number
+from thunder_dynamics.readers.yaml_text import parse_yaml
 
 if TYPE_CHECKING:
     from thunder_controllers.host import Library
@@ -51,6 +52,12 @@ xacro_folder_option = click.option(
 """What a scenario cannot allow by itself."""
 
 
+set_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of the scenario, as plant.noise.velocity."
+)
+"""What a scenario says otherwise, see `changed`; may be repeated."""
+
+
 def given_gains(given: Iterable[str]) -> dict[str, Any]:
     """Read gains by name from texts NAME=VALUE, NAME=VALUE+VALUE+… for one per joint, and ROS parameter files.
 
@@ -67,6 +74,30 @@ def given_gains(given: Iterable[str]) -> dict[str, Any]:
         ((name, value),) = named_values([text], error=LawError).items()
         numbers = [parse_number(word, name, LawError) for word in value.split("+")]
         found[name] = numbers if len(numbers) > 1 else numbers[0]
+    return found
+
+
+def changed(values: Mapping[str, Any], gains: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """What options change in a scenario: keys that are not None, gains of its law, and texts KEY.KEY=VALUE in YAML.
+
+    Raises:
+        ScenarioError: for a text that has another form.
+    """
+    found: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
+    if gains:
+        found["law"] = {"gains": dict(gains)}
+    for key, text in named_values(settings, "--set", ScenarioError).items():
+        try:
+            value = parse_yaml(f"value: {text}", "--set").data["value"]
+        except RobotFileError as error:
+            raise ScenarioError(error.what, where=f"--set {key}", valid=error.valid) from error
+        *folders, last = key.split(".")
+        place = found
+        for name in folders:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise ScenarioError(f"{name} is set as a whole too", where=f"--set {key}", valid="one of the two")
+        place[last] = value
     return found
 
 

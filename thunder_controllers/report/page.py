@@ -18,11 +18,11 @@ from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 from thunder_controllers.report import plots
-from thunder_controllers.report.replay import replay
-from thunder_controllers.report.summary import error_rows, estimate_table, result_rows, verdict
+from thunder_controllers.report.replay import replay, still
+from thunder_controllers.report.summary import error_rows, estimate_table, gain_rows, labels, result_rows, verdict
 from thunder_controllers.simulation.experiment import ScenarioResult
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_controllers.view.arm import arms_of
+from thunder_controllers.view.arm import Arm
 from thunder_dynamics.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ SECTIONS = {
     ),
     "components": ("Error by axis", "Of the true end effector in the world frame, or of the true joints."),
     "efforts": ("Efforts", "As commanded; the dotted lines are the limits in force."),
+    "effort_differences": ("Efforts compared", "As commanded, less those of the first run."),
     ESTIMATES: (
         "Estimates of",
         "In the link's frame, inertia about its origin; dashed: what the simulated robot really has. The band is what "
@@ -48,6 +49,13 @@ SECTIONS = {
     "step_times": ("Time of the control step", "Wall time inside the host, guards included."),
 }
 """Heading and sentence of each plot."""
+
+WITHOUT_WEBGL = """
+const canvas = document.createElement("canvas");
+if (!canvas.getContext("webgl2") && !canvas.getContext("webgl"))
+  for (const part of document.querySelectorAll(".webgl, .still")) part.hidden = part.matches(".webgl");
+"""
+"""Shows a picture where the browser draws nothing in three dimensions."""
 
 LINKED_TIME = r"""
 const timed = [...document.querySelectorAll(".js-plotly-plot")].filter(plot => plot.layout.meta === "time");
@@ -90,8 +98,14 @@ p.verdict { font-size: 1.15rem; font-weight: 600; margin: .6rem 0; }
 p.failed { color: #b3261e; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; align-items: start; }
 .pair > div { min-width: 0; }
-.pair table { display: block; overflow-x: auto; margin-top: 0; }
+details { margin: .6rem 0; }
+svg { width: 100%; max-height: 620px; }
+.pair table { margin-top: 0; }
 .pair th, .pair td { padding: .3rem .5rem; }
+h1 { overflow-wrap: anywhere; }
+table { max-width: 100%; }
+.wide { overflow-x: auto; }
+@media (max-width: 500px) { th, td { padding: .3rem .4rem; font-size: .85rem; } pre { white-space: pre-wrap; } }
 @media (max-width: 900px) { .pair { grid-template-columns: 1fr; } .pair > :last-child { order: -1; } }
 </style>
 $head
@@ -129,16 +143,22 @@ def render(figure: Figure) -> bytes:
 
 def render_page(result: ScenarioResult, description: str) -> str:
     """Fill the page of a scenario: what happened, seen at once; then the plots, the numbers and the scenario."""
-    metrics, runs = result.metrics, result.metrics["runs"]
-    traces = {run.name: run.trace.until_fault() for run in result.runs}
-    text, failures = verdict(runs)
+    metrics = result.metrics
+    text, failures = verdict(metrics["runs"])
+    called = labels(metrics["runs"])
+    runs = {called[name]: run for name, run in metrics["runs"].items()}
+    traces = {called[run.name]: run.trace.until_fault() for run in result.runs}
+    arms = [Arm.of(called[run.name], run.trace, run.frames) for run in result.runs]
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
-    drawn = make_plots(runs, traces, {run.name: run.timing for run in result.runs})
-    arm, errors = html_plot("replay", replay(arms_of(result.runs))), html_plot("errors", drawn.pop("errors"))
+    drawn = make_plots(runs, traces, {called[run.name]: run.timing for run in result.runs})
+    arm = f'<div class="webgl">{html_plot("replay", replay(arms))}</div><div class="still" hidden>{still(arms)}</div>'
+    errors = html_plot("errors", drawn.pop("errors"))
+    gains = html_table(gain_rows(runs))
     body = [
         f'<p class="verdict">{escape(text)}</p>' if text else "",
         *(f'<p class="verdict failed">{escape(line)}</p>' for line in failures),
+        f"<details><summary>Law and gains in force</summary>{gains}</details>",
         f'<div class="pair"><div>{arm}</div><div>{html_table(error_rows(runs))}{errors}</div></div>',
     ]
     for name, figure in drawn.items():
@@ -155,7 +175,7 @@ def render_page(result: ScenarioResult, description: str) -> str:
         "<h2>Scenario</h2>",
         f"<pre>{escape(result.text)}</pre>",
         f'<p class="lead">{escape(source)}</p>',
-        f"<script>{LINKED_TIME}</script>",
+        f"<script>{LINKED_TIME}{WITHOUT_WEBGL}</script>",
     ]
     return html_page(metrics["scenario"], description, body, f"<script>{get_plotlyjs()}</script>")
 
@@ -170,6 +190,7 @@ def make_plots(
         "guards": plots.timeline(traces, runs),
         "components": plots.components(traces),
         "efforts": plots.efforts(traces),
+        "effort_differences": plots.effort_differences(traces),
         **{f"{ESTIMATES}_{link}": plots.estimates(link, traces, runs) for link in links},
         "step_times": plots.step_times(timings),
     }
@@ -195,7 +216,8 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     body = "\n".join(row(cells, "td") for cells in rows[1:])
-    return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    table = f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def html_figure(name: str, image: bytes, caption: str) -> str:

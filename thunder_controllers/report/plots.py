@@ -5,7 +5,7 @@ Traces of runs that a fault ended are given as `Trace.until_fault` makes them: s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -63,13 +63,19 @@ def errors(traces: Traces) -> go.Figure:
 
 
 def components(traces: Traces) -> go.Figure:
-    """The error axis by axis, in the world frame, or joint by joint, in mm and mrad; all runs."""
+    """The error axis by axis, in the world frame, or joint by joint, in mm and mrad; all runs.
+
+    Axes in which no run has an error, those that the arm or its task lacks, are left out.
+    """
     first = next(iter(traces.values()))
     if first.is_cartesian:
         names = [*(f"{a} [mm]" for a in "xyz"), *(f"about {a} [mrad]" for a in "xyz")]
     else:
         names = [f"{j} [m{u}]" for j, u in zip(first.joint_names, first.joint_units, strict=True)]
-    return _curves(names, 3, {run: (trace, 1e3 * trace.error) for run, trace in traces.items()})
+    largest = np.max([np.abs(trace.error).max(axis=0) for trace in traces.values()], axis=0)
+    shown = np.flatnonzero(largest > 1e-3 * ERROR_FLOOR) if largest.any() else np.arange(len(names))
+    drawn = {run: (trace, 1e3 * trace.error[:, shown]) for run, trace in traces.items()}
+    return _curves([names[k] for k in shown], 3, drawn)
 
 
 def timeline(traces: Traces, runs: Runs) -> go.Figure:
@@ -110,14 +116,30 @@ def timeline(traces: Traces, runs: Runs) -> go.Figure:
 def efforts(traces: Traces) -> go.Figure:
     """Commanded effort of each joint with its limits; all runs."""
     first = next(iter(traces.values()))
-    units = ["N" if unit == "m" else "N·m" for unit in first.joint_units]
-    names = [f"{joint} [{unit}]" for joint, unit in zip(first.joint_names, units, strict=True)]
+    names = _effort_names(first)
     figure = _curves(names, 4, {run: (trace, trace.effort) for run, trace in traces.items()})
     for k in np.flatnonzero(np.isfinite(first.effort_limit)).tolist():
         for sign in (-1.0, 1.0):
             limit, style = sign * float(first.effort_limit[k]), {"color": "#888", "dash": "dot"}
             figure.add_hline(limit, line=style, row=k // 4 + 1, col=k % 4 + 1)
     return figure
+
+
+def effort_differences(traces: Traces) -> go.Figure:
+    """Commanded effort of each joint less that of the first run, while both go on; nothing of a single run."""
+    base, *others = traces.values()
+    if not others:
+        return go.Figure()
+    drawn = {}
+    for run, trace in list(traces.items())[1:]:
+        steps = min(len(base.effort), len(trace.effort))
+        drawn[run] = (trace, trace.effort[:steps] - base.effort[:steps])
+    return _curves(_effort_names(base), 4, drawn, COLOURS[1:])
+
+
+def _effort_names(trace: Trace) -> list[str]:
+    units = ["N" if unit == "m" else "N·m" for unit in trace.joint_units]
+    return [f"{joint} [{unit}]" for joint, unit in zip(trace.joint_names, units, strict=True)]
 
 
 def estimates(link: str, traces: Traces, runs: Runs) -> go.Figure:
@@ -162,10 +184,12 @@ def step_times(timings: Mapping[str, Timing]) -> go.Figure:
     return _finish(figure, 300)
 
 
-def _curves(names: list[str], columns: int, drawn: Mapping[str, tuple[Trace, FloatArray]]) -> go.Figure:
+def _curves(
+    names: list[str], columns: int, drawn: Mapping[str, tuple[Trace, FloatArray]], colours: Sequence[str] = COLOURS
+) -> go.Figure:
     """A panel per column of the values, (N, n), of each run."""
     figure = _grid(names, columns)
-    for colour, (run, (trace, values)) in zip(COLOURS, drawn.items(), strict=False):
+    for colour, (run, (trace, values)) in zip(colours, drawn.items(), strict=False):
         for k in range(len(names)):
             line = _line(trace, values[:, k], run, colour, k == 0)
             figure.add_trace(line, k // columns + 1, k % columns + 1)

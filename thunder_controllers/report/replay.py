@@ -18,6 +18,9 @@ MOST_FRAMES = 900
 MOST_POINTS = 600
 """Of a path."""
 
+EYE = {"x": 1.65, "y": -1.65, "z": 0.7}
+"""Where the arm is seen from, in sizes of the picture."""
+
 WIDTH = 9
 """Of a link [pixels]."""
 
@@ -53,6 +56,40 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     drawn: dict[str, Any] = figure.to_dict()
     drawn["layout"] |= _controls(arms, samples, every)
     return {**drawn, "frames": frames}
+
+
+def still(arms: Sequence[Arm]) -> str:
+    """The same at the start as SVG, seen from where the replay is: for browsers without WebGL."""
+    right, up = _seen_from(EYE)
+
+    def line(points: FloatArray, colour: str, style: str) -> tuple[FloatArray, str, str]:
+        return np.column_stack([points @ right, -points @ up]), colour, style
+
+    lines = []
+    if arms[0].desired is not None:
+        lines.append(
+            line(thinned(arms[0].desired, MOST_POINTS), "black", 'stroke-dasharray="1.5 1" stroke-width="0.5"')
+        )
+    for arm, colour in zip(arms, COLOURS, strict=False):
+        lines.append(line(thinned(arm.path, MOST_POINTS), colour, 'stroke-width="0.5"'))
+    for arm, colour in zip(arms, COLOURS, strict=False):
+        lines += [line(ends, colour, 'stroke-width="1.6" stroke-linecap="round"') for ends in arm.links(0)]
+    points = np.concatenate([xy[np.isfinite(xy).all(axis=1)] for xy, _, _ in lines])
+    low, size = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-6)
+    parts = []
+    for xy, colour, style in lines:
+        places = " ".join(f"{x:.2f},{y:.2f}" for x, y in 5.0 + 90.0 * (xy - low) / size if np.isfinite(x + y))
+        parts.append(f'<polyline points="{places}" fill="none" stroke="{colour}" {style}/>')
+    names = "; ".join([*("dashed: desired" for _ in arms[:1] if arms[0].desired is not None), *(a.name for a in arms)])
+    return f'<svg viewBox="0 0 100 100" role="img"><title>{escape(names)}</title>{"".join(parts)}</svg>'
+
+
+def _seen_from(eye: dict[str, float]) -> tuple[FloatArray, FloatArray]:
+    """Unit vectors to the right and up in a picture whose camera looks from `eye` to the origin, z upright."""
+    back = np.array([eye[axis] for axis in "xyz"])
+    right = np.cross([0.0, 0.0, 1.0], back)
+    up = np.cross(back, right)
+    return right / np.linalg.norm(right), up / np.linalg.norm(up)
 
 
 def _path(points: FloatArray, name: str, line: dict[str, Any]) -> go.Scatter3d:
@@ -127,7 +164,7 @@ def _layout(arms: Sequence[Arm]) -> dict[str, Any]:
         "scene": {
             **axes,
             "aspectmode": "data",
-            "camera": {"eye": {"x": 1.65, "y": -1.65, "z": 0.7}, "center": {"z": -0.1}},
+            "camera": {"eye": EYE, "center": {"z": -0.1}},
         },
         "template": "plotly_white",
         "height": 620,

@@ -14,6 +14,9 @@ from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.inertia import DYN_NAMES
 
+NOTHING = "–"
+"""In a cell: a run has no such number."""
+
 HIDDEN = "not identifiable here"
 """Said of what a motion does not excite: the record leaves more than `payload.TRUSTED` open."""
 
@@ -40,6 +43,28 @@ def verdict(runs: Runs) -> tuple[str, list[str]]:
         sentence += f"; {_when(first, good)}, to {_errors(good[first])}"
     seconds = min(FINAL_SECONDS, good[last]["duration"])
     return f"{sentence[0].upper()}{sentence[1:]} (mean of the last {seconds:g} s).", failures
+
+
+def labels(runs: Runs) -> dict[str, str]:
+    """What people call each run: by its adaptation, where that tells the only two apart, else by its name."""
+    if [run.get("adaptation", True) for run in runs.values()] == [False, True]:
+        return dict(zip(runs, ("without adaptation", "with adaptation"), strict=True))
+    return {name: name.replace("_", " ") for name in runs}
+
+
+def gain_rows(runs: Runs) -> list[list[str]]:
+    """The table of the gains in force: one column per run, of which one whose law lacks a gain has none."""
+    names = dict.fromkeys(name for run in runs.values() for name in run.get("gains", {}))
+    rows = [["law", *(str(run.get("law", NOTHING)) for run in runs.values())]]
+    for name in names:
+        rows.append([name, *(_gain(run.get("gains", {}).get(name)) for run in runs.values())])
+    return [["", *runs], *rows]
+
+
+def _gain(value: Any) -> str:
+    if value is None:
+        return NOTHING
+    return ", ".join(f"{one:.4g}" for one in np.atleast_1d(value))
 
 
 def _when(name: str, runs: Runs) -> str:
@@ -73,7 +98,7 @@ def _error_cell(run: Mapping[str, Any], name: str, key: str) -> str:
     error = run["errors"].get(name, {}).get(key)
     if error is None and run["fault"]:
         return f"stopped at {run['fault']['time']:g} s"
-    return "–" if error is None else f"{1e3 * error:.4g}"
+    return NOTHING if error is None else f"{1e3 * error:.4g}"
 
 
 def adapting(link: str, traces: Mapping[str, Trace]) -> dict[str, Trace]:
@@ -95,7 +120,7 @@ def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[l
     for k, parameter in enumerate(DYN_NAMES):
         truth = columns[-1][1][2, k]
         known = record is None or parameter in record["known"]
-        by_record = with_deviation(record["fit"][parameter], record["std"][parameter]) if record and known else "–"
+        by_record = with_deviation(record["fit"][parameter], record["std"][parameter]) if record and known else NOTHING
         cells = [_estimate(runs[name], shown[:, k], record, parameter) for name, shown in columns]
         rows.append([f"{parameter} [{UNITS[parameter]}]", f"{truth:.4g}", by_record, *cells])
     return rows
@@ -130,7 +155,7 @@ def _mass_cells(run: Mapping[str, Any], trace: Trace, link: str) -> tuple[str, s
     """The link's mass, first estimate → last, and the true one at the end."""
     links = trace.adapted_links.tolist()
     if link not in links:
-        return "–", "–"
+        return NOTHING, NOTHING
     estimates, truth = trace.estimates[[0, -1], links.index(link), 0], trace.truth[-1, links.index(link), 0]
     return _estimate(run, estimates, run.get("record", {}).get(link), "mass"), f"{truth:.4g}"
 
@@ -163,7 +188,7 @@ def result_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
     for label, key in (("guards that acted (steps)", "guards"), ("faults in force (steps)", "faults")):
         acted = [", ".join(f"{name} {count}" for name, count in run[key].items() if count) for run in runs.values()]
         rows.append([label, *(text or "none" for text in acted)])
-    return rows
+    return [row for row in rows if row is rows[0] or set(row[1:]) != {NOTHING}]
 
 
 PAYLOAD = {
@@ -191,7 +216,7 @@ def _payload_cell(run: Mapping[str, Any], what: str, names: Sequence[str], unit:
     """Numbers of one kind; those of the record with their standard deviations."""
     payload = run.get("payload")
     if payload is None or payload[what][names[0]] is None:
-        return "–"
+        return NOTHING
     if not set(names) <= set(payload["trusted"]):
         return HIDDEN
     values = [unit * payload[what][name] for name in names]
@@ -215,5 +240,5 @@ def _exponent(value: float) -> int:
 
 def _formatted(value: Any, form: str) -> str:
     if value is None:
-        return "–"
+        return NOTHING
     return ("yes" if value else "no") if isinstance(value, bool) else form.format(value)

@@ -18,7 +18,7 @@ from thunder_controllers.host import Guard, Library, Limits, Note
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
-from thunder_controllers.simulation.scenario import Run, Scenario
+from thunder_controllers.simulation.scenario import Run, Scenario, law_text
 from thunder_controllers.simulation.stop import explain, likely_cause
 from thunder_controllers.simulation.trace import Frames, Timing, Trace
 from thunder_dynamics.errors import ScenarioError
@@ -95,11 +95,21 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
         ScenarioError: if the plant diverges.
     """
     trace, timing = run_once(setup, run, progress, watch)
-    metrics = {**compute_metrics(trace, timing), **record_metrics(trace, setup.library)}
+    metrics = {**_law_in_force(setup, run), **compute_metrics(trace, timing), **record_metrics(trace, setup.library)}
     if metrics["fault"] is not None:
         metrics["fault"] |= explain(setup, run, trace)
     frames = find_frames(setup.model, setup.library, trace)
     return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
+
+
+def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
+    """The law as the command line takes it, and the value of each of its gains, one where all elements are the same."""
+    law = run.config.law
+    gains = {}
+    for entry in setup.library.law(law.name).gains:
+        values = np.atleast_1d(law.gains.get(entry.name, np.ravel(entry.defaults)))
+        gains[entry.name] = values.tolist() if np.ptp(values) else float(values[0])
+    return {"law": law_text(law.name, law.options), "gains": gains}
 
 
 def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> ScenarioResult:

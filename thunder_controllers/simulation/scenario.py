@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+import yaml
 from pydantic import Field, create_model, model_validator
 
-from thunder_controllers.fields import Finite, KeyPath, Positive, Section, Strict, checked
+from thunder_controllers.fields import Finite, KeyPath, Positive, Section, Strict, checked, plain
 from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
@@ -188,7 +190,7 @@ class Scenario:
     name: str  #: Of the scenario.
     description: str  #: What it shows.
     runs: tuple[Run, ...]  #: At least one, with different names.
-    text: str  #: The file's text.
+    text: str  #: The file's text, and in a comment what was changed.
 
     @property
     def hash(self) -> str:
@@ -206,13 +208,13 @@ class Scenario:
 
 
 def load_scenario(
-    path: str | Path, seed: int | None = None, xacro_folders: Iterable[str | PathLike[str]] = ()
+    path: str | Path, changes: Mapping[str, Any] | None = None, xacro_folders: Iterable[str | PathLike[str]] = ()
 ) -> Scenario:
     """Read and check a scenario.
 
     Args:
         path: The YAML file, or the name of a scenario that comes with the package.
-        seed: Replaces the seed of every run.
+        changes: Laid over every run, as its overrides are: `{"seed": 2, "plant": {"noise": {"velocity": 0.01}}}`.
         xacro_folders: What the scenario may have xacro files read beside its own package, or its own folder: it is
             data, and cannot name more by itself.
 
@@ -230,7 +232,11 @@ def load_scenario(
     path = file.resolve()
     allowed = (*own_folders(path), *(Path(folder).resolve() for folder in xacro_folders))
     paths = _Paths(path.parent, allowed, document)
-    runs = tuple(paths.made_absolute(_run(index, entry, document, seed)) for index, entry in enumerate(whole.runs))
+    laid = dict(changes or {})
+    runs = tuple(paths.made_absolute(_run(index, entry, document, laid)) for index, entry in enumerate(whole.runs))
+    if laid:
+        lines = yaml.safe_dump(plain(laid), default_flow_style=None, sort_keys=False).splitlines()
+        text = "\n".join([text.rstrip("\n"), "# Every run with these changes:", *(f"# {line}" for line in lines), ""])
     return Scenario(path, whole.name, whole.description, runs, text)
 
 
@@ -243,33 +249,54 @@ def check_keys(kind: type[Section], data: Mapping[str, Any], source: str) -> Sec
     return checked(kind, data, lambda path: ": ".join((source, ".".join(map(str, path)))[: 1 + bool(path)]), _types)
 
 
-def _run(index: int, entry: RunEntry, document: YamlDocument, seed: int | None) -> Run:
-    """Lay a run's overrides over the common part and check the result."""
+def _run(index: int, entry: RunEntry, document: YamlDocument, changes: Mapping[str, Any]) -> Run:
+    """Lay a run's overrides over the common part, and changes over both, and check the result."""
     common = {key: value for key, value in document.data.items() if key in RunConfig.model_fields}
-    data = merged(common, entry.overrides) | ({} if seed is None else {"seed": seed})
-    config = _validate(RunConfig, data, document, ("runs", index, "overrides"))
+    data = merged(merged(common, entry.overrides), changes)
+    config = _validate(RunConfig, data, document, ("runs", index, "overrides"), changes)
     return Run(entry.name, entry.adaptation, config)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`."""
+    """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`.
+
+    Gains are those of one law: a mapping that names another has none of them.
+    """
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
         if isinstance(below, Mapping) and isinstance(value, Mapping):
             kind = below.get("type")
+            if value.get("name", law := below.get("name", LawSection().name)) != law:
+                below = {name: kept for name, kept in below.items() if name != "gains"}
             value = merged(below, value) if value.get("type", kind) == kind else value
         result[key] = value
     return result
 
 
-def _validate(kind: type[Section], data: Mapping[str, Any], document: YamlDocument, prefix: KeyPath) -> Section:
-    """Check a mapping of the file; what is wrong is placed in the overrides if it is there, else in the common part."""
+def _validate(
+    kind: type[Section],
+    data: Mapping[str, Any],
+    document: YamlDocument,
+    prefix: KeyPath,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+) -> Section:
+    """Check a mapping; what is wrong is placed in changes or overrides if it is there, else in the common part."""
 
     def where(path: KeyPath) -> str:
+        if _has(changes, path):
+            return f"{document.source}: {'.'.join(map(str, path))}, as changed"
         return document.where((*prefix, *path) if path and (*prefix, *path) in document.lines else path)
 
     return checked(kind, data, where, _types)
+
+
+def _has(data: Any, path: KeyPath) -> bool:
+    """Whether a mapping says something of a place in it, or of what that is a part of."""
+    if not path:
+        return False
+    below = data.get(path[0]) if isinstance(data, Mapping) else None
+    return below is not None and (not isinstance(below, Mapping) or _has(below, path[1:]))
 
 
 def _types(location: KeyPath) -> str:

@@ -49,10 +49,9 @@ def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:
     Raises:
         MissingLibraryError: if rosbags is not installed.
     """
-    try:
-        from rosbags.rosbag2 import StoragePlugin, Writer
-    except ImportError as error:
-        raise MissingLibraryError("rosbags") from error
+    check_library()
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
         made = Path(temporary) / folder.name
         messages = _Messages()
@@ -67,6 +66,14 @@ def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:
         if folder.exists():
             shutil.rmtree(folder)
         made.rename(folder)
+
+
+def check_library() -> None:
+    """Raise `MissingLibraryError` unless `write_bag` has the library that it needs."""
+    try:
+        import rosbags.rosbag2  # noqa: F401
+    except ImportError as error:
+        raise MissingLibraryError("rosbags") from error
 
 
 Stamped = Iterator[tuple[int, str, Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def write_video(
         ViewError: if nothing draws here, saying what to install, or the file cannot be written.
         MissingLibraryError: if what writes .mp4 is not installed.
     """
-    check_suffix(path)
+    check_file(path)
     times = np.arange(0.0, max(float(arm.frames.t[-1]) for arm in arms) + 1e-9, speed / RATES[path.suffix])
     write = _write_mp4 if path.suffix == ".mp4" else _write_gif
     try:
@@ -92,23 +93,25 @@ def write_video(
         raise ViewError(f"cannot write it ({error.strerror or error})", where=str(path), valid="a file") from error
 
 
-def check_suffix(path: Path) -> None:
-    """Refuse a file that is no video by its name, before anything runs for it.
+def check_file(path: Path) -> None:
+    """Refuse a file that is no video by its name, or that nothing here writes, before anything runs for it.
 
     Raises:
         ViewError: saying which suffixes there are.
+        MissingLibraryError: if a library is not installed.
     """
     if path.suffix not in RATES:
         raise ViewError(f"a video ending in '{path.suffix}'", where=str(path), valid=" or ".join(RATES))
+    if path.suffix == ".mp4":
+        for module in ("imageio", "imageio_ffmpeg"):
+            if find_spec(module) is None:
+                raise MissingLibraryError(module)
 
 
 def _write_mp4(path: Path, pictures: Iterator[Picture]) -> None:
-    try:
-        import imageio.v2 as imageio
+    import imageio.v2 as imageio
 
-        writer = imageio.get_writer(path, fps=RATES[".mp4"], macro_block_size=16)
-    except ImportError as error:
-        raise MissingLibraryError("imageio_ffmpeg") from error
+    writer: Any = imageio.get_writer(path, fps=RATES[".mp4"], macro_block_size=16)
     with writer:
         for picture in pictures:
             writer.append_data(picture)

@@ -16,6 +16,7 @@ from thunder_dynamics.errors import (
     InconsistentInertiaWarning,
     NameNotFoundError,
     RobotFileError,
+    all_loaded,
     files_beside,
     loaded,
     nearest,
@@ -64,7 +65,7 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
 
 def named_robots() -> dict[str, Path]:
     """Files of the robots that have a name, by that name."""
-    return {name: file for entry in entry_points(group=ROBOTS) for name, file in loaded(entry)().items()}
+    return {name: file for robots in all_loaded(entry_points(group=ROBOTS)).values() for name, file in robots().items()}
 
 
 def locate(

@@ -5,10 +5,11 @@ Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import GRAVITY
@@ -61,11 +62,19 @@ class GravityEntry(Entry):
     symb: ThreeFlags | None = None
 
 
+def _in_radians(angles: tuple[float, float, float]) -> tuple[float, float, float]:
+    """More than a turn is meant in degrees."""
+    if max(map(abs, angles)) > 2.0 * math.pi:
+        meant = ", ".join(f"{math.radians(angle):.5g}" for angle in angles)
+        raise ValueError(f"{max(angles, key=abs):g} rad is more than a turn (valid: radians; did you mean [{meant}]?)")
+    return angles
+
+
 class FrameEntry(Entry):
     """Translation [m], then yaw, pitch, roll [rad]."""
 
     tr: Three = (0.0, 0.0, 0.0)
-    ypr: Three = (0.0, 0.0, 0.0)
+    ypr: Annotated[Three, AfterValidator(_in_radians)] = (0.0, 0.0, 0.0)
     symb: SixFlags | None = None
 
 

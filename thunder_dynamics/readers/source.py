@@ -147,8 +147,9 @@ def read_text(path: Path) -> str:
     try:
         data = read_bytes(path, FILE_BYTES)
     except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise RobotFileError(f"no file {path}", valid=files_beside(path)) from error
         reason = getattr(error, "strerror", None) or str(error)
-        valid = files_beside(path) if isinstance(error, FileNotFoundError) else valid
         raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
     try:
         return data.decode("utf-8-sig")

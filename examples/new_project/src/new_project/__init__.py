@@ -5,4 +5,4 @@ from pathlib import Path
 
 def robots() -> dict[str, Path]:
     """List the robot files of this package by name."""
-    return {"new_project": Path(__file__).with_name("robot.yaml")}
+    return {"new_project": Path(__file__).with_name("new_project.yaml")}
