@@ -50,12 +50,10 @@ STATUS = {"thunder gains config/robots/planar3r.yaml --law slotine_li --gains K_
 """Beginnings of commands that end with another status than 0, as the page says."""
 
 FRAGMENTS = {
-    "docs/batches.md": ["import jax", "import torch", "import cupy"],
-    "docs/writing-a-law.md": ["momentum, applied = ", "(effort, next_state, telemetry) ="],
-    "docs/python.md": ["simulate("],
-    "docs/ros-without-distribution.md": ["from geometry_msgs.msg import InertiaStamped"],
-    "docs/ros-quick-start.md": ["import time"],
-    "docs/virtual-franka.md": ["import pylibfranka"],
+    "docs/gazebo-and-franka.md": ["import pylibfranka"],
+    "docs/reference/batches.md": ["import jax", "import torch", "import cupy"],
+    "docs/ros2.md": ["from geometry_msgs.msg import InertiaStamped", "import time"],
+    "docs/your-law.md": ["(effort, next_state, telemetry) ="],
 }
 """Beginnings of blocks that are no programs, by page; the last are a ROS node, which test_ros_docs runs, and programs
 that need a robot, which test_client and test_franka_server run. What arrays need is not always installed:
