@@ -98,5 +98,5 @@ def setup(app: Sphinx) -> None:
     """Connect what reads docstrings, sources and formulas."""
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("source-read", add_readme)
-    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))  # type: ignore[arg-type]
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.add_css_file("site.css")
