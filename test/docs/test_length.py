@@ -78,10 +78,10 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_lines_of_a_page_are_short(page: Path) -> None:
-    """Rows of tables cannot be broken in Markdown, nor can what a program writes."""
+    """Rows of tables count where pages are read in order; Markdown cannot break those of what is looked up."""
     lines = written_by_hand(page.read_text(encoding="utf-8")).splitlines()
-    long = [line for line in lines if len(line) > LONGEST_LINE and not line.startswith("|")]
-    assert long == []
+    may_be_long = "|" if page not in reading_order() else None
+    assert [line for line in lines if len(line) > LONGEST_LINE and line[0] != may_be_long] == []
 
 
 def test_a_release_is_told_in_five_hundred_words() -> None:

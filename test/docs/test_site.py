@@ -41,7 +41,8 @@ def test_the_site_builds_without_warnings(tmp_path: Path, build_cache: Path) -> 
 
 def test_links_to_elsewhere_are_well_formed() -> None:
     """Their form only: the tests reach no network."""
-    links = [link for page in PAGES for link in re.findall(r"\]\((\w+://[^)\s]*)\)", page.read_text(encoding="utf-8"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    links = re.findall(r"\]\((\w+://[^)\s]*)\)", text) + re.findall(r"^\[\w+\]: (\S+)$", text, re.MULTILINE)
     assert links
     parts = [urlsplit(link) for link in links]
     wrong = [p.geturl() for p in parts if p.scheme != "https" or not re.fullmatch(r"[\w-]+(\.[\w-]+)+", p.netloc)]
