@@ -1,6 +1,7 @@
 """How building and calling grow with the number of joints: a Markdown table of planar and spatial chains.
 
-`.venv/bin/python benchmarks/growth.py [JOINTS ...]`; exit status 1 if a requirement of docs/benchmarks.md is missed.
+`.venv/bin/python benchmarks/growth.py [JOINTS ...]`; exit status 1 if a requirement of
+docs/results/benchmarks.md is missed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""M, C, G of humanoids of 25 joints and their derivatives in time, beside Pinocchio's M, C, G; see docs/benchmarks.md.
+"""M, C, G of humanoids of 25 joints and their derivatives in time, beside Pinocchio's (docs/results/benchmarks.md).
 
 Prints a Markdown table. Exit status 1 if a requirement is missed, 2 if a number differs or something fails.
 """

@@ -1,4 +1,4 @@
-"""The figures of docs/benchmarks.md: tables and plots of what `run.py` measured.
+"""The figures of docs/results/benchmarks.md: tables and plots of what `run.py` measured.
 
 `python benchmarks/page.py [BENCH.JSON]` keeps the medians of a run in docs/data/benchmarks.json, draws the plots, and
 writes the tables between the page's marks; without a file it writes them anew from what is kept.
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 KEPT = DOCS / "data" / "benchmarks.json"
-PAGE = DOCS / "benchmarks.md"
+PAGE = DOCS / "results" / "benchmarks.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 KINDS = ("warm1", "warm2", "cold")
 STYLE = {"svg.hashsalt": "thunder", "svg.fonttype": "none", "font.size": 9}
@@ -91,7 +91,7 @@ def figures(document: Mapping[str, Any]) -> str:
     worst = max(one["deviation"] for one in document["agreement"].values())
     parts = [
         f"{about}. Agreement with Pinocchio: at worst {worst:.0e}, relative.",
-        "### One state\n\n![Times of one state](images/benchmarks-one-state.svg)",
+        "### One state\n\n![Times of one state](../images/benchmarks-one-state.svg)",
         _table(
             ["ns", "warm", "σ", "CV", "pass 2", "Pinocchio", "faster", "before", "aimed at", "cold", "CV", "faster"],
             _states(document),
@@ -101,7 +101,7 @@ def figures(document: Mapping[str, Any]) -> str:
     parts += ["### Beside what is published", _table(titles, _published(document["timings"]))]
     if document["batch"]:
         parts += [
-            "### Many states\n\n![Times of many states](images/benchmarks-many-states.svg)",
+            "### Many states\n\n![Times of many states](../images/benchmarks-many-states.svg)",
             _table(["ns a state", *_batch_titles(document["batch"])], _batches(document["batch"])),
         ]
     if many := document.get("regressors"):

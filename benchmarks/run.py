@@ -1,4 +1,4 @@
-"""Speed of generated code beside Pinocchio, of builds and of the simulation; see docs/benchmarks.md.
+"""Speed of generated code beside Pinocchio, of builds and of the simulation; see docs/results/benchmarks.md.
 
 Prints a table and writes <out>/bench.json. Exit status 1 if a requirement is missed, 2 if a number differs from
 Pinocchio's or something fails.

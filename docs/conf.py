@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 
@@ -22,13 +24,13 @@ extensions = [
     "breathe",
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
 ]
 
-# Sources are the pages where they lie: links between them, from README.md too, are the same here and in an editor.
+# Sources are the pages where they lie: links between them are the same here and in an editor. README.md stands at the
+# head of docs/index.md here.
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**", "examples/**/*.md"]
-exclude_patterns = [".venv", ".*", "build", "results", "dist", "test", "**/*_generatedFiles"]
+exclude_patterns = ["README.md", ".venv", ".*", "build", "results", "dist", "test", "**/*_generatedFiles"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 4
@@ -49,10 +51,12 @@ highlight_language = "none"
 breathe_projects = {"host": str(XML / "xml")}
 breathe_default_project = "host"
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_additional_pages = {"index": "start.html"}
 templates_path = ["templates"]
+html_static_path = ["static"]
 
 if shutil.which("doxygen") is None:
     raise SystemExit("doxygen is missing; on Debian or Ubuntu: sudo apt-get install doxygen")
@@ -70,6 +74,29 @@ def read_docstring(app: Sphinx, what: str, name: str, obj: object, options: Any,
         lines[:] = GoogleDocstring(lines, Config(napoleon_use_rtype=False), app, what, name, obj, options).lines()
 
 
+def add_readme(app: Sphinx, page: str, source: list[str]) -> None:
+    """The first page begins with README.md, whose links are relative to another folder."""
+    if page == root_doc:
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        readme = re.sub(r"\]\((?!\w+://)(docs/)?", lambda m: "](" if m[1] else "](../", readme)
+        source[0] = f"{readme}\n#{source[0]}"
+
+
+def write_formula(self: Any, node: nodes.Element) -> None:
+    """MathML, which browsers typeset without a script or a network; the number of an equation stands beside it."""
+    text, number = re.subn(r"\\tag\{.*?\}", "", node.astext())
+    block = isinstance(node, nodes.math_block)
+    formula = convert(text, display="block" if block else "inline")
+    if block:
+        label = re.search(r"\\tag\{(.*?)\}", node.astext()) if number else None
+        formula = f'<div class="math">{formula}<span>{f"({label[1]})" if label else ""}</span></div>'
+    self.body.append(formula)
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Connect what reads docstrings."""
+    """Connect what reads docstrings, sources and formulas."""
     app.connect("autodoc-process-docstring", read_docstring)
+    app.connect("source-read", add_readme)
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
+    app.add_css_file("site.css")

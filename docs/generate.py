@@ -10,6 +10,7 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ import numpy as np
 from pydantic.fields import FieldInfo
 
 from thunder_controllers.doctor.command import CHECKS
+from thunder_controllers.experiments.study import load_study
 from thunder_controllers.host import option_list
 from thunder_controllers.references.trajectories import Stated
 from thunder_controllers.ros.common import qos
@@ -137,7 +139,7 @@ ABOUT = {
 USERS = (
     "a name of the entry points `thunder.references`",
     "those of its class",
-    "[a reference of one's own](python.md#a-reference-of-ones-own)",
+    "[a reference of your own](../your-law.md#schemes-loops-functions-references)",
 )
 
 
@@ -167,7 +169,7 @@ def _node(node: NodeInterface) -> str:
     ]
     parts.append(_parameters(node.parameters))
     if node.name == CONTROLLER:
-        parts.append("On top of these come the [gains of its law](#gains-of-the-laws), as `gains.<name>`.")
+        parts.append("On top of these come the [gains of its law](laws.md#gains-of-the-laws), as `gains.<name>`.")
     return "\n\n".join(parts)
 
 
@@ -349,18 +351,42 @@ def _else(is_warning: bool, is_real_time: bool) -> str:
     return "warn" if is_warning else "fail; simulated: warn" if is_real_time else "fail"
 
 
+def studies() -> str:
+    """Experiments that come with the package, and where their results are."""
+    rows = [(f"[`{name}`]({page})", _described(study)) for name, (page, study) in STUDIES.items()]
+    return table(("experiment", "what it shows"), rows)
+
+
+def _described(file: Path) -> str:
+    return load_study(file).description
+
+
+def set_up(file: Path) -> str:
+    """What a study says of itself: what it shows, then what is published, left open and chosen."""
+    study = load_study(file)
+    return f"{study.description}\n\n{study.setup}".strip()
+
+
+STUDIES = {
+    file.stem: (f"results/{file.stem.replace('_', '-')}.md", file)
+    for file in sorted((ROOT / "thunder_studies").glob("*.yaml"))
+}
+"""By name: the page of its results below docs, and its file."""
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
-    "doctor.md": {"checks": checks},
-    "functions.md": {"functions": functions},
-    "ros-interface.md": {
+    "compare.md": {"studies": studies},
+    "reference/doctor.md": {"checks": checks},
+    "reference/functions.md": {"functions": functions},
+    "reference/laws.md": {"gains": gains},
+    "reference/ros-interface.md": {
         "nodes": nodes,
+        "parameters": lambda: _parameters(plugin_parameters()),
         "faults": lambda: table(("kind", "what it does"), [(f"`{name}`", text) for name, text in FAULTS.items()]),
-        "gains": gains,
         "launch arguments": launch_arguments,
         "quality of service": qualities,
     },
-    "ros2-control.md": {"parameters": lambda: _parameters(plugin_parameters())},
-    "simulation.md": {"references": references, "options": host_options},
+    "reference/scenario.md": {"references": references, "options": host_options},
+    **{page: {"set-up": partial(set_up, file)} for page, file in STUDIES.values()},
 }
 """What makes each part of a page."""
 

@@ -20,7 +20,7 @@ FloatArray = np.ndarray
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5])
 PAYLOAD = Inertia(1.0, np.array([0.03, -0.02, 0.15]), np.diag([2e-3, 3e-3, 1.5e-3]))
 FEEDBACK = {"Lambda": 5.0, "K_d": [10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 2.0]}
-"""Of the tables in docs/laws.md."""
+"""Of the tables in docs/results/schemes.md."""
 
 
 def build_law(model: RobotModel, scheme: str, name: str = "slotine_li", **options: object) -> Law:

@@ -16,7 +16,7 @@ from thunder_dynamics.inertia import Inertia
 STEP = 1e-3
 
 ON_A_FRANKA = {"gravity_compensated_by_robot": True, "effort_rate_limit": [900.0] * 7}
-"""Of docs/franka.md."""
+"""Of docs/gazebo-and-franka.md."""
 
 ADAPTIVE = ("cartesian_backstepping", {"adapted_links": ["panda_link7"], "adaptation": "least_squares"})
 STIFF = ("slotine_li", {"adapted_links": ["panda_link7"]})

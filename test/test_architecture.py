@@ -1,4 +1,4 @@
-"""Imports go one way and folders stay small, as docs/architecture.md has it; checked on the source text alone."""
+"""Imports go one way and folders stay small, as docs/how-it-works.md has it; checked on the source text alone."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_the_compiler_imports_only_from_layers_below(file: Path) -> None:
             "thunder_dynamics.version",
         }
         return
-    assert own in RANK, f"{own} has no layer: give it one in LAYERS and in docs/architecture.md"
+    assert own in RANK, f"{own} has no layer: give it one in LAYERS and in docs/how-it-works.md"
     used = {part(name) for name in imports(file) if top(name) == "thunder_dynamics"} - {"", own}
     assert {name for name in used if RANK[name] >= RANK[own]} == set()
 
@@ -279,7 +279,7 @@ def test_the_controllers_import_as_the_table_says(package: str, table: dict[str,
         if file.parent == folder and file.name == "__init__.py":
             continue
         own = file.relative_to(folder).with_suffix("").parts[0]
-        assert own in table, f"{own} has no place: give it one in the table and in docs/architecture.md"
+        assert own in table, f"{own} has no place: give it one in the table and in docs/how-it-works.md"
         wrong += [f"{module_name(file)} imports {name}" for name in sorted(parts_used(file, package) - table[own])]
     assert wrong == []
 

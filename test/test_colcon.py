@@ -51,7 +51,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace built in a virtual environment as docs/ros-quick-start.md says; the robot compiles in seconds."""
+    """A workspace built in a virtual environment as docs/ros2.md says; the robot compiles in seconds."""
     folder = tmp_path_factory.mktemp("workspace")
     (folder / "src").mkdir()
     copy_tree(folder / "src" / "thunder_controllers")

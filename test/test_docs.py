@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from thunder_dynamics.build import law_builders
 from thunder_dynamics.expressions import RobotExpressions
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -29,12 +30,14 @@ def test_commands_name_files_that_exist(page: Path) -> None:
 
 
 def test_the_laws_that_are_shown_build() -> None:
-    text = (ROOT / "docs" / "writing-a-law.md").read_text()
+    shown = {"bounded_pd": [], "slotine_li": ["pi_hat"], "my_law": ["offset"]}
     names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n((?:from|import) .*?)```", text, re.DOTALL):
-        exec(compile(code, "writing-a-law.md", "exec"), names)
+    for page in ("your-law.md", "cheat-sheet.md"):
+        for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL):
+            if "signals.law(" in code:
+                exec(compile(code, page, "exec"), names)
     robot = RobotExpressions(load_model(ROOT / "config/robots/planar3r.yaml"))
-    for name, states in (("spring_and_damper", []), ("slotine_li", ["pi_hat"])):
+    for name, states in shown.items():
         law = names[name](robot, {})
         assert law.step.size_out("effort") == (3, 1)
         assert [entry.name for entry in law.state] == states
@@ -42,7 +45,7 @@ def test_the_laws_that_are_shown_build() -> None:
 
 def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    *_, code = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "joints.md").read_text(), re.DOTALL)
+    *_, code = re.findall(r"```python\n(.*?)```", (ROOT / "docs/reference/joints.md").read_text(), re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, "joints.md", "exec"), names)
     column = names["robot"].function("J_2")([0.3, 0.5, 0.7]).full()[:, 1]
@@ -50,16 +53,19 @@ def test_the_kind_of_joint_that_is_shown_moves_as_it_says(monkeypatch: pytest.Mo
 
 
 def test_every_law_is_listed() -> None:
-    laws, _ = (ROOT / "docs/laws.md").read_text().split("## Adaptation")
+    laws, _ = (ROOT / "docs/reference/laws.md").read_text().split("## Adaptation")
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \| .* \|$", laws, re.MULTILINE)
     assert sorted(rows) == sorted(law_builders())
 
 
-def test_the_readme_describes_every_make_target() -> None:
+def test_the_cheat_sheet_describes_every_command() -> None:
+    text = (ROOT / "docs/cheat-sheet.md").read_text()
     targets = re.findall(r"^(\w[\w-]*):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    readme = (ROOT / "README.md").read_text()
     # The parts of test-all are one static pattern rule; what a part needs beyond it stands under its own name.
     public = {target for target in targets if not target.startswith("test-") or target == "test-all"}
     public -= {"help", "lint", "lint-files"}
     assert {"demo", "test", "bench"} <= public
-    assert [target for target in sorted(public) if f"`make {target}`" not in readme] == []
+    assert [target for target in sorted(public) if f"`make {target}`" not in text] == []
+    commands = {entry.name for entry in entry_points(group="thunder.commands")} | {"gen"}
+    assert {"run", "compare"} <= commands
+    assert [name for name in sorted(commands) if f"`thunder {name}" not in text] == []

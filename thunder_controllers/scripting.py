@@ -1,4 +1,4 @@
-"""`simulate`: one run from Python, by the engine of scenarios; docs/python.md shows it."""
+"""`simulate`: one run from Python, by the engine of scenarios; docs/reference/python.md shows it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Result:
     Attributes:
         trace: Arrays, one row per control step; `Trace` says which.
         timing: Wall time of each control step.
-        metrics: Numbers that say how well it went: docs/simulation.md lists them.
+        metrics: Numbers that say how well it went: docs/reference/scenario.md lists them.
         notes: What the host and the check of the reference noticed before the run.
         config: All that the run needed, as in a scenario.
     """
@@ -148,7 +148,7 @@ class Sample:
     notes: tuple[Note, ...]
 
     def values(self, name: str) -> FloatArray:
-        """A number of every run, (N,), NaN where a run has none: docs/experiments.md says which there are.
+        """A number of every run, (N,), NaN where a run has none: docs/compare.md says which there are.
 
         Raises:
             NameNotFoundError: if no run has it.
@@ -223,7 +223,7 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
 ) -> Result | Sample:
     """Let a robot follow a reference under a law, by the compiled law in the host against a simulated plant.
 
-    Arguments are the keys of a scenario (docs/simulation.md); paths are relative to the working directory.
+    Arguments are the keys of a scenario (docs/reference/scenario.md); paths are relative to the working directory.
 
     Args:
         robot: What the controller knows: a model, the path of its file, or the name of a robot that is installed.

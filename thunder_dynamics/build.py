@@ -66,7 +66,7 @@ def build(
         folder: Where to put `<robot>_generatedFiles`; default: the user's cache, one place per content hash.
         portable: Compile for any x86-64 processor since about 2009, -march=x86-64-v2, and not for this one alone.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
-        functions: Functions beside those of every library, by name: docs/functions.md lists them; `all` means all.
+        functions: Functions beside those of every library, by name (docs/reference/functions.md); `all` means all.
             Names joined by + are computed together, `M+C+G`: one function of that name, for `Library`, with a result
             of each, which shares what they have in common.
         lanes: Compile every function and step a second time, for as many states at once as a register holds: what
@@ -223,7 +223,7 @@ def save_target(
     user_functions: str | Path | None = None,
     functions: Sequence[str] = (),
 ) -> Path:
-    """Save the functions that a library has, and laws, in one file for many states at once: docs/batches.md.
+    """Save the functions that a library has, and laws, in one file for many states at once: docs/reference/batches.md.
 
     Args:
         model: The robot, or what `load_model` takes.

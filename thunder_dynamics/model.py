@@ -60,7 +60,7 @@ STRAIGHT_PAIRS = 115
 """Pairs of a link and a velocity that moves it up to which all code is straight-line: a chain of 14 joints has 105.
 
 From 14 spatial joints on loops are faster for Yr, from 15 for C, from some 20 for M, but later for trees of short
-branches: docs/benchmarks.md has the times.
+branches: docs/results/benchmarks.md has the times.
 """
 
 PARAMETER_GROUPS = (

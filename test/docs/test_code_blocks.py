@@ -37,6 +37,7 @@ NOT_HERE = {
     r".*\[|thunder experiment NAME": "shows which options there are",
     r"eval |_THUNDER_COMPLETE": "lines of a shell's own file; test_cli completes",
     r"git clone|python panda_record|thunder \w+ .*(panda_1|tx40)\.csv": "a public record: test_replay makes its own",
+    r"thunder load ": "needs estimates that a controller saved: test/franka/test_load.py",
     r".* run\.mcap ": "a record of one's own arm; test_identify reads bags",
     r"thunder gen .* spring_and_damper": "needs a package that is not installed: test_user_law",
     r"thunder .*(adaptation=drem|adaptation_schemes)": "needs a package: test_user_adaptations",
@@ -50,12 +51,10 @@ STATUS = {"thunder gains config/robots/planar3r.yaml --law slotine_li --gains K_
 """Beginnings of commands that end with another status than 0, as the page says."""
 
 FRAGMENTS = {
-    "docs/batches.md": ["import jax", "import torch", "import cupy"],
-    "docs/writing-a-law.md": ["momentum, applied = ", "(effort, next_state, telemetry) ="],
-    "docs/python.md": ["simulate("],
-    "docs/ros-without-distribution.md": ["from geometry_msgs.msg import InertiaStamped"],
-    "docs/ros-quick-start.md": ["import time"],
-    "docs/virtual-franka.md": ["import pylibfranka"],
+    "docs/gazebo-and-franka.md": ["import pylibfranka"],
+    "docs/reference/batches.md": ["import jax", "import torch", "import cupy"],
+    "docs/ros2.md": ["from geometry_msgs.msg import InertiaStamped", "import time"],
+    "docs/your-law.md": ["(effort, next_state, telemetry) ="],
 }
 """Beginnings of blocks that are no programs, by page; the last are a ROS node, which test_ros_docs runs, and programs
 that need a robot, which test_client and test_franka_server run. What arrays need is not always installed:

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md are those of the run that is kept beside it."""
+"""The tables of docs/results/benchmarks.md are those of the run that is kept beside it."""
 
 from __future__ import annotations
 

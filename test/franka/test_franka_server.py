@@ -400,7 +400,7 @@ class Client:
 
 @pytest.mark.slow
 def test_the_program_of_the_page_runs() -> None:
-    (program,) = (block.text for block in blocks(ROOT / "docs/virtual-franka.md") if block.language == "python")
+    (program,) = (block.text for block in blocks(ROOT / "docs/gazebo-and-franka.md") if block.language == "python")
     with VirtualRobot() as virtual:
         names: dict[str, object] = {}
         exec(program.replace("127.0.0.1", virtual.address), names)

@@ -181,6 +181,6 @@ def followed(law: str, scheme: str, *, noise: bool) -> float:
     ],
 )
 def test_an_unknown_kilogram_is_found(law: str, scheme: str, share: float, noise: bool) -> None:
-    """Four rows of the table of docs/laws.md: the error is a share of that of the law of the model."""
+    """Four rows of the table of docs/results/schemes.md: the error is a share of that of the law of the model."""
     error = followed(law, scheme, noise=noise)
     assert error < share * followed(law, "none", noise=noise)

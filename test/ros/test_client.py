@@ -107,8 +107,8 @@ def test_what_cannot_be_done_is_said(arm: Arm, domain: int) -> None:
 
 
 def test_the_lines_of_the_page_run(arm: Arm, capsys: pytest.CaptureFixture[str]) -> None:
-    page = ROOT / "docs/ros-quick-start.md"
-    (block,) = (block for block in blocks(page) if block.language == "python")
+    page = ROOT / "docs/ros2.md"
+    (block,) = (block for block in blocks(page) if "ros.client import Arm" in block.text)
     height = arm.pose[2, 3]
     exec(compile(block.text, str(page), "exec"), {})
     assert "kg, was asked to learn with gamma 0.1" in capsys.readouterr().out

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from thunder_controllers.ros.interfaces import NODES
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "ros-interface.md"
 
 
 @pytest.mark.parametrize("node", NODES.values(), ids=NODES)

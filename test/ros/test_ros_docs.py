@@ -17,7 +17,7 @@ from thunder_controllers.ros.tools.launch_arguments import read_arguments
 from thunder_controllers.ros.tools.launcher import complete
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 COMMANDS = all_commands()
 STARTS = [(name, line) for name, line in COMMANDS if re.match(r"(ros2 launch thunder_controllers|thunder ros) ", line)]
@@ -83,6 +83,6 @@ def test_make_targets_that_are_named_exist() -> None:
 
 
 def test_the_python_that_is_shown_runs(domain: int) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", TEXTS["ros-without-distribution.md"], re.DOTALL)
+    (code,) = re.findall(r"```python\n(from geometry_msgs.*?)```", TEXTS["ros2.md"], re.DOTALL)
     done = subprocess.run([sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,7 @@
     backend_run.py DOMAIN LOG SECONDS ros2_control|franka [OPTION…] [ARGUMENT:=VALUE…]
 
 A body of 0.5 kg is at the flange that nobody tells the controller of. `franka` is franka_ros2 on a virtual FR3, started
-as docs/franka.md has it, with a reflex and its recovery at the end; options are those of `thunder franka-server`,
+as docs/gazebo-and-franka.md has it, with a reflex and its recovery at the end; options are those of franka-server,
 arguments those of the launch file. Run with test and test/ros in PYTHONPATH, ROS 2 and this package sourced; not a test
 by itself.
 """
@@ -75,7 +75,7 @@ def simulated(domain: int, log: Path, seconds: float, more: list[str]) -> dict[s
 
 
 def reflex(probe: Probe, virtual: VirtualRobot) -> dict[str, Any]:
-    """A collision, and the recovery of docs/franka.md."""
+    """A collision, and the recovery of docs/gazebo-and-franka.md."""
     from franka_msgs.action import ErrorRecovery  # noqa: PLC0415
 
     virtual.say(PUSH)

@@ -1,4 +1,4 @@
-"""The Panda behind a controller_manager, by the launch file, as docs/ros2-control.md and docs/franka.md have it.
+"""The Panda behind a controller_manager, by the launch file, as the pages of docs/ have it.
 
 Each is skipped where ROS 2 or its hardware is not sourced:
 

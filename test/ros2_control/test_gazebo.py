@@ -1,6 +1,6 @@
 """The Panda in Gazebo is the Panda of the library: same inertias, effort commands, and a physics step per control step.
 
-Gazebo itself does not run here; docs/verification.md says what was checked with its own libraries.
+Gazebo itself does not run here; docs/results/verification.md says what was checked with its own libraries.
 """
 
 from __future__ import annotations

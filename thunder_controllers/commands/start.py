@@ -98,7 +98,8 @@ def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / "scenario.yaml"
     with target.open("w", encoding="utf-8") as out:
-        out.write(f"# {model.name} carries what its controller does not know. docs/simulation.md lists the keys.\n")
+        keys = "docs/reference/scenario.md lists the keys."
+        out.write(f"# {model.name} carries what its controller does not know. {keys}\n")
         yaml.safe_dump({"name": name, **scenario}, out, sort_keys=False, default_flow_style=None, width=120)
     return target
 

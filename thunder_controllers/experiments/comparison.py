@@ -42,7 +42,7 @@ MEASURES: dict[str, str] = {
     "consistent": "consistent",
     "step_us": "step [µs]",
 }
-"""What the CSV calls a measure, and what the table does; docs/experiments.md says them in words."""
+"""What the CSV calls a measure, and what the table does; docs/compare.md says them in words."""
 
 ONLY_IN_CSV = ("effort", "rate_limited", "frozen", "peak_speed", "stopped")
 

@@ -77,7 +77,7 @@ COLUMNS: dict[str, Column] = {
     "frozen": summary("frozen", max),
     "rate-limited": summary("rate_limited", max),
 }
-"""Columns of the table by name, where a group names no others; docs/experiments.md says them in words."""
+"""Columns of the table by name, where a group names no others; docs/compare.md says them in words."""
 
 
 def make_document(name: str, experiment: Experiment, settings: Settings, findings: Mapping[str, Findings]) -> Document:

@@ -6,7 +6,7 @@
     env = gymnasium.make("thunder/PandaAdaptive-v0")
 
 Importing this registers them; `gymnasium.make("thunder_controllers.gym:thunder/PandaAdaptive-v0")` does both.
-docs/gymnasium.md describes them.
+docs/reference/gymnasium.md describes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""References from CSV files: a header with names of columns, then numbers; docs/simulation.md lists the columns."""
+"""References from CSV files: a header of column names, then numbers; docs/reference/scenario.md has the columns."""
 
 from __future__ import annotations
 

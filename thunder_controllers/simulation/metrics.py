@@ -1,4 +1,4 @@
-"""Numbers that say how well a run went, few and plain; docs/simulation.md documents the keys of metrics.json."""
+"""Numbers that say how well a run went, few and plain; docs/reference/scenario.md has the keys of metrics.json."""
 
 from __future__ import annotations
 

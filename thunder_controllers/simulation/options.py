@@ -95,7 +95,7 @@ class PlantOptions(Strict):
     """How the plant departs from the robot's nominal description, and how it is integrated."""
 
     ee_link: str | None = None  #: Link whose frame is the end effector; the last link of the description by default.
-    #: MuJoCo's; `rk4` is the default for its accuracy (docs/simulation.md has the comparison).
+    #: MuJoCo's; `rk4` is the default for its accuracy (docs/reference/scenario.md has the comparison).
     integrator: Literal["euler", "implicit", "implicitfast", "rk4"] = "rk4"
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1  #: Integration steps per control step.
     contacts: bool = False  #: Keep collision geometry and let bodies collide.

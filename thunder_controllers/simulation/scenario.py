@@ -1,7 +1,7 @@
 """A scenario: a YAML file that says which robot does what, under which law, in which runs.
 
-Keys are documented in docs/simulation.md. Everything is checked when the file is read; an error names the file, the
-line, the key and what would be valid.
+Keys are documented in docs/reference/scenario.md. Everything is checked when the file is read; an error names the file,
+the line, the key and what would be valid.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
     state = initial(q, qd, gains)
 
-in this order everywhere; docs/writing-a-law.md says what each is.
+in this order everywhere; docs/your-law.md says what each is.
 """
 
 from __future__ import annotations

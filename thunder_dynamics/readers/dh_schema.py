@@ -1,6 +1,6 @@
 """The robot YAML's schema, versions 0.2 and 0.3, as types: which keys there are and what each may hold; and 0.1 as 0.2.
 
-Lengths that depend on the number of joints are checked by `dh_yaml`. docs/robot-file.md explains every key.
+Lengths that depend on the number of joints are checked by `dh_yaml`. docs/reference/robot-file.md explains every key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What rqt is given to plot, and that it waits for topics; opening rqt itself is written up in docs/verification.md."""
+"""What rqt is given to plot, and that it waits for topics; docs/results/verification.md says of opening rqt itself."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def run(
     Args:
         factories: Called in order after `rclpy.init`, each for a node or several; a node class is one.
         enclave: Name below `ENCLAVES` of the process's SROS 2 enclave, unless the command line has one. It counts
-            only where SROS 2 is switched on; see docs/security.md.
+            only where SROS 2 is switched on; see docs/reference/security.md.
         arguments: Command line with ROS arguments; None: that of the process.
         executor: Makes the executor; single-threaded by default.
 
