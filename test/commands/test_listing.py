@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from evaluation import ROOT, robot_file
 
@@ -24,6 +26,22 @@ def test_laws_robots_and_scenarios_are_all_there(capsys: pytest.CaptureFixture[s
     for what in ("robots", "scenarios"):
         files = sorted((ROOT / "config" / what).glob("*.yaml"))
         assert names(capsys, what) == [file.stem for file in files] != []
+
+
+def test_a_law_or_robots_that_cannot_be_loaded_are_left_out_with_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "broken-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text("[thunder.laws]\nodd = odd.law:odd\n[thunder.robots]\nodd = odd:robots\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for what in ("laws", "robots"):
+        main(["list", what])
+        written = capsys.readouterr()
+        assert "planar3r" in written.out or "slotine_li" in written.out
+        assert written.err.startswith("thunder: warning: left out: entry point odd = odd")
+        assert written.err.count("\n") == 1
 
 
 def test_functions_are_those_of_the_robot(capsys: pytest.CaptureFixture[str]) -> None:

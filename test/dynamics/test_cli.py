@@ -8,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 from evaluation import ROOT, robot_file
 
 from thunder_controllers.host import Library, estimated_links
+from thunder_dynamics import cli
 from thunder_dynamics.cli import main, parse_law
 from thunder_dynamics.errors import LawError, MissingLibraryError
 from thunder_dynamics.version import __version__
@@ -273,7 +275,7 @@ def test_law_requests_are_parsed() -> None:
         (["info", "panda.yml"], "no file 'panda.yml'; valid: panda, the name of a robot, or a file of "),
         (
             ["run", "mine/panda_payload_noise.yaml"],
-            "valid: panda_payload_noise, the name of a scenario, or a file of",
+            "valid: panda_payload_noise, the name of a scenario, or a file; there is no folder mine",
         ),
         (["info", str(ROOT / "config/robots/planar4r.yaml")], "(did you mean planar3r.yaml?)"),
         (["run", str(ROOT / "config/scenarios/panda_excitaton.yaml")], "(did you mean panda_excitation.yaml?)"),
@@ -286,7 +288,7 @@ def test_law_requests_are_parsed() -> None:
         (["gen", "planar3r", "--output", "x"], "No such option '--output'. Did you mean '--out'?"),
         (["info"], "Missing argument 'ROBOT'; see thunder info --help"),
         (["run", "x.yaml", "--sed", "5"], "see thunder run --help"),
-        (["compare", "no_such.yaml"], "no_such.yaml: the file cannot be read"),
+        (["compare", "no_such.yaml"], "no file no_such.yaml"),
         (["experiment", "bad_dya"], "no experiment 'bad_dya'"),
         (["ros", "panda_adaptive", "lew:=pd_plus"], "lew"),
         (["experiment", "sns", "--out", "/proc/x"], "/proc/x: No such file or directory"),
@@ -358,6 +360,35 @@ def test_a_command_that_cannot_be_loaded_spoils_no_other(
 )
 def test_a_missing_library_names_its_extra(module: str, install: str) -> None:
     assert str(MissingLibraryError(module)).endswith(f" is not installed; valid: pip install {install}")
+
+
+def test_ctrl_c_that_cuts_an_import_short_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled module raises ImportError then, whose context is what happened."""
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(cli.thunder, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == 130
+
+
+def test_a_folder_that_is_called_as_a_robot_is_no_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "planar3r").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "list", "functions", "planar3r")[0] == 0
+
+
+def test_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    longest = max(map(len, run(capsys, "--help")[1].splitlines()))
+    assert 100 < longest <= cli.WIDEST
 
 
 def test_a_reader_that_has_read_enough_is_no_fault() -> None:

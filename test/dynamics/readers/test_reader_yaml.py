@@ -54,6 +54,11 @@ def test_right_angles_are_exact(tmp_path: Path) -> None:
     assert rotation.tolist() == [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
 
 
+def test_angles_of_more_than_a_turn_are_taken_for_degrees(tmp_path: Path) -> None:
+    message = message_of(tmp_path, changed("ypr: [0.1, 0.2, 0.3]", "ypr: [0, 0, 180]"))
+    assert "180 rad is more than a turn" in message and "radians; did you mean [0, 0, 3.1416]?" in message
+
+
 @pytest.mark.parametrize("version", ["0.2", "0.3", "'0.3'"])
 def test_both_versions_of_the_schema_load(tmp_path: Path, version: str) -> None:
     assert load_model(write(tmp_path, changed("version: 0.2", f"version: {version}"))).n == 2

@@ -131,7 +131,7 @@ def test_text_comes_from_regular_files_alone_even_where_others_would_end(tmp_pat
 
 
 def test_unreadable_files_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(RobotFileError, match=r"absent\.yaml: the file cannot be read \(No such file"):
+    with pytest.raises(RobotFileError, match=r"no file .*absent\.yaml; valid: a file of"):
         load_model(tmp_path / "absent.yaml")
     (tmp_path / "folder.yaml").mkdir()
     with pytest.raises(RobotFileError, match="cannot be read"):

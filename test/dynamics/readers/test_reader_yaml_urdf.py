@@ -96,7 +96,7 @@ def test_what_cannot_be_is_named_with_its_place(tmp_path: Path) -> None:
         ("elastic: {}", "unknown key 'elastic'"),
     ):
         assert what in message_of(tmp_path, f"{HEAD}{more}\n"), more
-    assert "cannot be read" in message_of(tmp_path, HEAD.replace(URDF.name, "none.urdf"))
+    assert "no file " in message_of(tmp_path, HEAD.replace(URDF.name, "none.urdf"))
     assert "kinematics.type" in message_of(tmp_path, HEAD.replace("URDF,", "SDF,"))
     with pytest.raises(NameNotFoundError, match="no link 'bas'"):
         read(tmp_path, HEAD.replace("base_link: pedestal", "base_link: bas"))
