@@ -21,6 +21,9 @@ MOST_POINTS = 600
 EYE = {"x": 1.65, "y": -1.65, "z": 0.7}
 """Where the arm is seen from, in sizes of the picture."""
 
+SIZE = 1.3
+"""Of the longest side of what is shown, in sizes of the picture: by that, a tall arm is seen whole."""
+
 WIDTH = 9
 """Of a link [pixels]."""
 
@@ -163,7 +166,8 @@ def _layout(arms: Sequence[Arm]) -> dict[str, Any]:
     return {
         "scene": {
             **axes,
-            "aspectmode": "data",
+            "aspectmode": "manual",
+            "aspectratio": dict(zip("xyz", (SIZE * (high - low) / (high - low).max()).tolist(), strict=True)),
             "camera": {"eye": EYE, "center": {"z": -0.1}},
         },
         "template": "plotly_white",
