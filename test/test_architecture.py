@@ -36,6 +36,7 @@ LAWS = "laws"
 """Graph builders of thunder_controllers: the only ones that may import CasADi."""
 
 CONTROLLERS: dict[str, set[str]] = {
+    "__main__": set(),
     "resources": set(),
     "load": set(),
     "archive": set(),
