@@ -5,6 +5,7 @@ Everything else, metadata included, stands in pyproject.toml.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +15,9 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 HOST = Path("thunder_controllers/host")
+OPERATIONS = "thunder_dynamics/codegen/templates"
+"""Folder of the interpreter's operations."""
+
 UNITED = 2
 """Sources that those of the binding are joined to, as CMakeLists.txt does: each compiles all of pybind11 that it uses,
 which takes longer than what is its own.
@@ -27,11 +31,12 @@ INDEX = "share/ament_index/resource_index/packages"
 
 
 def eigen_include() -> str:
-    """Folder of Eigen's headers: the package cmeel-eigen, or else where Debian has them."""
+    """Folder of Eigen's headers: the package cmeel-eigen, or else where conda or Debian has them."""
     try:
         return str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3"))
     except metadata.PackageNotFoundError:
-        return "/usr/include/eigen3"
+        conda = Path(sys.prefix, "include/eigen3")
+        return str(conda) if conda.is_dir() else "/usr/include/eigen3"
 
 
 def calls_extension() -> Pybind11Extension:
@@ -44,6 +49,18 @@ def calls_extension() -> Pybind11Extension:
         libraries=["dl"],
         cxx_std=17,
         extra_compile_args=["-O2", "-g0", "-Wall", "-Wextra"],
+    )
+
+
+def interpreter() -> Extension:
+    """Describe the shared object that libraries are made of where there is no compiler; Python never imports it."""
+    return Extension(
+        "thunder_dynamics.runtime._interpreter",
+        sources=["thunder_dynamics/runtime/interpreter.c"],
+        depends=["thunder_dynamics/include/thunder/thunder_abi.h", f"{OPERATIONS}/operations.h"],
+        include_dirs=["thunder_dynamics/include", OPERATIONS],
+        libraries=["dl", "m"],
+        extra_compile_args=["-std=gnu99", "-O2", "-g0", "-fno-math-errno", "-fvisibility=hidden", "-Wall", "-Wextra"],
     )
 
 
@@ -94,7 +111,7 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
 
 ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
-    ext_modules=[calls_extension(), host_extension()],
+    ext_modules=[calls_extension(), interpreter(), host_extension()],
     cmdclass={"build_ext": BuildHost},
     data_files=list(share_files()),
 )
