@@ -1,10 +1,11 @@
-"""What pyproject.toml cannot say: the extension modules and the files that ROS tools look for under share/.
+"""What pyproject.toml cannot say: extension modules, files that ROS tools look for under share/, and PyPI's README.
 
 Everything else, metadata included, stands in pyproject.toml.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib import metadata
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
 from setuptools import Extension, setup
+from setuptools.config.pyprojecttoml import load_file
 
 ROOT = Path(__file__).parent
 HOST = Path("thunder_controllers/host")
@@ -28,6 +30,17 @@ BUILT = {"__pycache__", "build"}
 
 SHARE = "share/thunder_controllers"
 INDEX = "share/ament_index/resource_index/packages"
+
+
+def readme() -> str:
+    """README.md as PyPI shows it: links into the repository lead to it at the tag of this version."""
+    repository = load_file(ROOT / "pyproject.toml")["project"]["urls"]["Repository"]
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "thunder_dynamics/version.py").read_text(encoding="utf-8"))
+    assert version is not None
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    inside = r"\]\((?![a-z]+:|#)([^)\s]+)\)"
+    text = re.sub(rf"(!\[[^\]]*){inside}", rf"\1]({repository}/raw/v{version[1]}/\2)", text)
+    return re.sub(inside, rf"]({repository}/blob/v{version[1]}/\1)", text)
 
 
 def eigen_include() -> str:
@@ -111,6 +124,8 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
 
 ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     ext_modules=[calls_extension(), interpreter(), host_extension()],
     cmdclass={"build_ext": BuildHost},
     data_files=list(share_files()),
