@@ -46,7 +46,8 @@ DOCS_STAMP := $(VENV)/.installed-docs
 ARMS_STAMP := $(VENV)/.installed-arms
 FUZZ_STAMP := $(VENV)/.installed-fuzz
 PIP := $(RUN) -m pip --disable-pip-version-check --no-input install --quiet
-HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h thunder_dynamics/runtime/*.cpp) \
+HOST_SOURCES := $(wildcard thunder_dynamics/include/thunder/*.h thunder_dynamics/runtime/*.c*) \
+	thunder_dynamics/codegen/templates/operations.h \
 	$(shell find thunder_controllers/host -name '*.?pp' 2>/dev/null)
 
 # A stamp for each set of extras; that of the tests holds all others. Extras of an installed package leave it alone.
@@ -165,7 +166,7 @@ fuzz: $(FUZZ_STAMP)
 
 clean:
 	rm -rf build dist *.egg-info results .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f thunder_controllers/host/_host*.so thunder_dynamics/runtime/_calls*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP) $(FUZZ_STAMP)
+	rm -f thunder_controllers/host/_host*.so thunder_dynamics/runtime/_*.so $(STAMP) $(TEST_STAMP) $(ROS_STAMP) $(DOCS_STAMP) $(ARMS_STAMP) $(FUZZ_STAMP)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 clean-venv:

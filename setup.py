@@ -1,19 +1,25 @@
-"""What pyproject.toml cannot say: the extension modules and the files that ROS tools look for under share/.
+"""What pyproject.toml cannot say: extension modules, files that ROS tools look for under share/, and PyPI's README.
 
 Everything else, metadata included, stands in pyproject.toml.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
 from setuptools import Extension, setup
+from setuptools.config.pyprojecttoml import load_file
 
 ROOT = Path(__file__).parent
 HOST = Path("thunder_controllers/host")
+OPERATIONS = "thunder_dynamics/codegen/templates"
+"""Folder of the interpreter's operations."""
+
 UNITED = 2
 """Sources that those of the binding are joined to, as CMakeLists.txt does: each compiles all of pybind11 that it uses,
 which takes longer than what is its own.
@@ -26,12 +32,24 @@ SHARE = "share/thunder_controllers"
 INDEX = "share/ament_index/resource_index/packages"
 
 
+def readme() -> str:
+    """README.md as PyPI shows it: links into the repository lead to it at the tag of this version."""
+    repository = load_file(ROOT / "pyproject.toml")["project"]["urls"]["Repository"]
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "thunder_dynamics/version.py").read_text(encoding="utf-8"))
+    assert version is not None
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    inside = r"\]\((?![a-z]+:|#)([^)\s]+)\)"
+    text = re.sub(rf"(!\[[^\]]*){inside}", rf"\1]({repository}/raw/v{version[1]}/\2)", text)
+    return re.sub(inside, rf"]({repository}/blob/v{version[1]}/\1)", text)
+
+
 def eigen_include() -> str:
-    """Folder of Eigen's headers: the package cmeel-eigen, or else where Debian has them."""
+    """Folder of Eigen's headers: the package cmeel-eigen, or else where conda or Debian has them."""
     try:
         return str(metadata.distribution("cmeel-eigen").locate_file("cmeel.prefix/include/eigen3"))
     except metadata.PackageNotFoundError:
-        return "/usr/include/eigen3"
+        conda = Path(sys.prefix, "include/eigen3")
+        return str(conda) if conda.is_dir() else "/usr/include/eigen3"
 
 
 def calls_extension() -> Pybind11Extension:
@@ -44,6 +62,18 @@ def calls_extension() -> Pybind11Extension:
         libraries=["dl"],
         cxx_std=17,
         extra_compile_args=["-O2", "-g0", "-Wall", "-Wextra"],
+    )
+
+
+def interpreter() -> Extension:
+    """Describe the shared object that libraries are made of where there is no compiler; Python never imports it."""
+    return Extension(
+        "thunder_dynamics.runtime._interpreter",
+        sources=["thunder_dynamics/runtime/interpreter.c"],
+        depends=["thunder_dynamics/include/thunder/thunder_abi.h", f"{OPERATIONS}/operations.h"],
+        include_dirs=["thunder_dynamics/include", OPERATIONS],
+        libraries=["dl", "m"],
+        extra_compile_args=["-std=gnu99", "-O2", "-g0", "-fno-math-errno", "-fvisibility=hidden", "-Wall", "-Wextra"],
     )
 
 
@@ -94,7 +124,9 @@ def share_files() -> Iterator[tuple[str, list[str]]]:
 
 ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
-    ext_modules=[calls_extension(), host_extension()],
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+    ext_modules=[calls_extension(), interpreter(), host_extension()],
     cmdclass={"build_ext": BuildHost},
     data_files=list(share_files()),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from importlib.metadata import EntryPoint, distribution, requires
 from pathlib import Path
 
 import pytest
+import yaml
 from lxml import etree
 from packaging.requirements import Requirement
 from pybind11 import get_cmake_dir
@@ -99,8 +101,9 @@ def test_wheel_holds_what_the_tree_holds_and_nothing_else(tree: Path, names: set
     assert modules and all(files) and modules.union(*files) <= names
     host = f"thunder_controllers/host/_host{sysconfig.get_config_var('EXT_SUFFIX')}"
     calls = host.replace("thunder_controllers/host/_host", "thunder_dynamics/runtime/_calls")
+    interpreter = calls.replace("_calls", "_interpreter")
     stubs = {"thunder_controllers/host/_host.pyi", "thunder_dynamics/runtime/_calls.pyi"}
-    assert {f"{package}/py.typed" for package in PACKAGES} | {host, calls} | stubs <= names
+    assert {f"{package}/py.typed" for package in PACKAGES} | {host, calls, interpreter} | stubs <= names
     shared = {name for folder in SHARED for name in files_below(tree, folder)} | {"package.xml"}
     assert "config/robots/panda.yaml" in shared
     assert {f"data/{SHARE}/{name}" for name in shared} | {f"data/{MARKER}"} <= names
@@ -116,6 +119,44 @@ def test_every_entry_point_resolves(wheel: Path) -> None:
     assert {"console_scripts", "thunder.commands", "thunder.laws", "thunder.readers"} <= {group for group, _ in found}
     for (group, name), one in found.items():
         assert callable(one) or (group == "thunder.former_laws" and isinstance(one, str)), f"{group}: {name}"
+
+
+FOR_SOME_PROCESSORS = {"add_by_eight", "add_by_four", "transpose_by_four", "stream_lines"}
+"""Functions of the host that are compiled for what not every x86-64 has, and chosen when it is there."""
+
+
+@pytest.mark.skipif(
+    shutil.which("objdump") is None or platform.machine() != "x86_64", reason="no objdump, or no x86-64"
+)
+def test_the_wheel_runs_on_every_x86_64(wheel: Path, tmp_path: Path) -> None:
+    """Instructions of AVX and later begin with a v; SSE2, which every x86-64 has, has none that do."""
+    with zipfile.ZipFile(wheel) as archive:
+        objects = [archive.extract(name, tmp_path) for name in archive.namelist() if name.endswith(".so")]
+    assert len(objects) == 3
+    found = set()
+    for file in objects:
+        function = ""
+        for line in run("objdump", "-d", "-C", "--no-show-raw-insn", file).splitlines():
+            if line.endswith(">:"):
+                function = line
+            elif re.search(r"\tv[a-z]", line):
+                found.add(re.sub(r".*?(\w+)(<[^(]*)?\(.*", r"\1", function.partition("(anonymous namespace)::")[2]))
+    assert found <= FOR_SOME_PROCESSORS
+
+
+def repository_of(metadata: Message) -> str:
+    return dict(url.split(", ") for url in metadata.get_all("Project-URL") or [])["Repository"]
+
+
+def test_the_readme_has_no_link_that_only_the_repository_has(metadata: Message) -> None:
+    text = str(metadata.get_payload())
+    links = re.findall(r"\]\(([^)\s]+)", text)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert len(links) > 10 and all(re.match(r"https?://|#", link) for link in links)
+    repository = repository_of(metadata)
+    assert f"{repository}/blob/v{__version__}/LICENSE" in links
+    inside = [link.split(f"/v{__version__}/")[1].partition("#")[0] for link in links if link.startswith(repository)]
+    assert [name for name in inside if not (ROOT / name).exists()] == []
 
 
 # --- the wheel and nothing beside it ---------------------------------------------------------------------------------
@@ -231,6 +272,17 @@ def test_a_shipped_scenario_and_robot_are_found_by_name(simulating: Path, tmp_pa
     assert wrong.returncode == 2 and "did you mean panda_payload_noise?" in wrong.stderr
 
 
+def test_without_a_compiler_a_robot_is_read_run_and_reported(simulating: Path, tmp_path: Path) -> None:
+    """`.ci/wheel-to-report` does so of a new environment, with all that pip brings, timed."""
+    alone = {"PATH": str(simulating), "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    for words in (["new", "arm", "--robot", "panda"], ["run", "arm/scenario.yaml", "--out", "out"]):
+        command = [str(simulating / "thunder"), *words]
+        result = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+    assert result.stderr.count("warning: no compiler 'cc': robots are interpreted") == 1
+    assert (tmp_path / "out" / "report.html").stat().st_size > 0
+
+
 def test_a_new_project_passes_its_own_test(simulating: Path, tmp_path: Path) -> None:
     result = thunder(simulating, "new", "my_arm", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -272,9 +324,10 @@ def test_manifest_names_every_package_that_launch_files_start(manifest: etree._E
 def test_versions_agree(manifest: etree._Element) -> None:
     cmake = re.search(r"project\(thunder_controllers VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    recipe = re.search(r'^  version: "(\S+)"$', (ROOT / "conda/recipe.yaml").read_text(), re.MULTILINE)
     changelog = re.search(r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    found = [manifest.findtext("version"), *(match and match[1] for match in (cmake, citation, changelog))]
-    assert found == [__version__] * 4
+    found = [manifest.findtext("version"), *(match and match[1] for match in (cmake, citation, recipe, changelog))]
+    assert found == [__version__] * 5
 
 
 def test_wheel_agrees_with_the_manifest(metadata: Message, manifest: etree._Element) -> None:
@@ -286,11 +339,21 @@ CONDA = {"cmeel-eigen": "eigen", "matplotlib": "matplotlib-base", "mujoco": "muj
 """Names of what conda-forge and RoboStack call otherwise than PyPI."""
 
 
-def test_pixi_names_every_library_of_the_simulation(metadata: Message) -> None:
-    pixi = load_file(ROOT / "pixi.toml")
+def needed_to_simulate(metadata: Message) -> set[str]:
     wanted = [Requirement(text) for text in metadata.get_all("Requires-Dist") or []]
     direct = {one.name for one in wanted if one.marker is None or one.marker.evaluate({"extra": "sim"})}
-    assert {CONDA.get(name, name) for name in direct} <= set(pixi["dependencies"])
+    return {CONDA.get(name, name) for name in direct}
+
+
+def test_pixi_names_every_library_of_the_simulation(metadata: Message) -> None:
+    assert needed_to_simulate(metadata) <= set(load_file(ROOT / "pixi.toml")["dependencies"])
+
+
+def test_the_recipe_for_conda_names_every_library_of_the_simulation(metadata: Message) -> None:
+    recipe = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
+    assert recipe["about"]["repository"] == recipe["about"]["homepage"] == repository_of(metadata)
+    named = {text.split()[0] for text in recipe["requirements"]["run"]}
+    assert needed_to_simulate(metadata) - {CONDA["xacro"]} | {"xacro"} <= named  # which is RoboStack's in pixi.toml
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -411,8 +474,11 @@ def test_ament_cmake_installs_packages_scripts_and_shared_files(tree: Path, tmp_
     assert (prefix / "lib" / "thunder_controllers" / "thunder").is_file()
     assert len(list(prefix.rglob("entry_points.txt"))) == 1
     assert len(list(prefix.rglob("thunder_controllers/host/_host*.so"))) == 1
-    assert len(list(prefix.rglob("thunder_dynamics/runtime/_calls*.so"))) == 1
-    assert {path.parent.name for path in (prefix / "lib").rglob("*.cpp")} <= {"templates"}
+    for name in ("_calls", "_interpreter"):
+        assert len(list(prefix.rglob(f"thunder_dynamics/runtime/{name}*.so"))) == 1
+    assert {path.parent.name for path in (prefix / "lib").rglob("*.c*") if path.suffix in (".c", ".cpp")} <= {
+        "templates"
+    }
     for name in ("package.xml", "config/robots/panda.yaml", "urdf/panda.urdf.xacro", "environment/pythonpath.sh"):
         assert (prefix / SHARE / name).is_file(), name
     assert (prefix / MARKER).is_file()

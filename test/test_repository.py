@@ -14,7 +14,7 @@ from parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-WORKFLOW = ROOT / ".github/workflows/ci.yml"
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
 def tool(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -24,17 +24,32 @@ def tool(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_the_workflow_keeps_the_schema() -> None:
-    result = tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", WORKFLOW)
+def test_workflows_keep_the_schema() -> None:
+    result = tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_the_workflow_names_what_exists() -> None:
-    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
-    text = "\n".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+def test_workflows_name_what_exists() -> None:
+    jobs = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text())["jobs"].values()]
+    text = "\n".join(step.get("run", "") for job in jobs for step in job["steps"])
     named = [name.removeprefix("src/thunder_controllers/") for name in re.findall(r"(?:src/|\.ci/)[\w./-]+", text)]
-    assert {".ci/run", "docker/requirements.txt"} <= set(named)
+    assert {".ci/run", ".ci/wheel-to-report", "docker/requirements.txt"} <= set(named)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_scripts_of_continuous_integration_are_free_of_what_shellcheck_finds() -> None:
+    result = tool("shellcheck", *sorted((ROOT / ".ci").iterdir()))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_what_is_published_is_published_by_trust_and_only_of_a_tag() -> None:
+    """No token is kept, and the job that may ask PyPI for one comes after the wheels were tried."""
+    (file,) = (file for file in WORKFLOWS if file.stem == "wheels")
+    jobs = yaml.safe_load(file.read_text())["jobs"]
+    assert "secrets." not in file.read_text()
+    assert [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})] == ["publish"]
+    assert jobs["publish"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
+    assert set(jobs["publish"]["needs"]) == {"report", "sources"} and jobs["report"]["needs"] == "wheels"
 
 
 def test_continuous_integration_runs_every_target() -> None:

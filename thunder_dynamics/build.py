@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from pathlib import Path
@@ -30,6 +31,7 @@ from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
     import thunder_dynamics.law
+    from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.expressions import RobotExpressions
     from thunder_dynamics.model import RobotModel
     from thunder_dynamics.runtime.robot import Robot
@@ -59,6 +61,10 @@ def build(
     check: Callable[[Sequence[thunder_dynamics.law.Law]], None] | None = None,
 ) -> Path:
     """Generate and compile the library of a robot, unless the folder already holds exactly that.
+
+    Without a compiler, or where the environment has THUNDER_COMPILER=none, the library interprets the instructions that
+    are compiled elsewhere: the same functions and laws behind the same ABI, equal to rounding, but slower, as one
+    warning says. It has no lanes, and its folder neither C nor C++. Where there is a compiler again, it is compiled.
 
     Args:
         model: The robot, or what `load_model` takes: the path of its file, or a name.
@@ -91,7 +97,10 @@ def build(
         tuple(sorted(set(functions))),
         lanes,
         single,
+        toolchain.what_is_missing(),
     )
+    if request.missing is not None:
+        warn_interpreted(request.missing)
     digest = request.digest()
     target = generated_folder(model.name, cache_place(model.name, digest) if folder is None else Path(folder))
     with _written(target), locked(target, exclusive=True):
@@ -117,8 +126,8 @@ def robot(
     Args:
         model: The robot, or what `load_model` takes.
         backend: `compiled` builds into the user's cache and loads from there. `casadi` has the same methods on CasADi's
-            virtual machine: it needs no compiler, starts at once and is slower. `auto` compiles where a compiler is
-            found, and elsewhere takes `casadi` with a warning.
+            virtual machine: it starts at once and is slower. `auto` is `compiled`, which does without a compiler
+            where there is none: see `build`.
         user_functions: Python file whose `add_functions(robot)` adds expressions of one's own.
         functions: Functions on request, as for `build`.
 
@@ -128,12 +137,8 @@ def robot(
     if backend not in get_args(Backend):
         raise BuildError(f"no backend '{backend}'", valid=", ".join(get_args(Backend)))
     model = load_model(model) if isinstance(model, (str, PathLike)) else model
-    missing = toolchain.what_is_missing() if backend == "auto" else None
-    if backend != "casadi" and missing is None:
+    if backend != "casadi":
         return load(build(model, user_functions=user_functions, functions=functions))
-    if missing is not None:
-        what = f"{missing}: {model.name} runs on CasADi's virtual machine, with the same numbers but slower"
-        warnings.warn(what, RuntimeWarning, stacklevel=2)
     from thunder_dynamics.codegen.interpreted import interpreted_robot
 
     return interpreted_robot(_expressions(model, user_functions), functions)
@@ -284,6 +289,13 @@ def law_modules(laws: Iterable[EntryPoint]) -> list[str]:
     return found and [*found, *(entry.module for entry in parts)]
 
 
+@cache
+def warn_interpreted(missing: str) -> None:
+    """Warn of a build without a compiler, once in a process: a demonstration builds several times."""
+    what = f"{missing}: robots are interpreted, with the same numbers, six times slower and without C++"
+    warnings.warn(f"{what}; valid: {toolchain.TO_INSTALL}", RuntimeWarning, stacklevel=3)
+
+
 def _law_requests(laws: Sequence[LawRequest]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     return tuple((law, {}) if isinstance(law, str) else (law[0], dict(law[1])) for law in laws)
 
@@ -299,6 +311,7 @@ class _Request:
     functions: tuple[str, ...]
     lanes: bool = False
     single: bool = False
+    missing: str | None = None  # of what compiles; the library then interprets
 
     def law_entries(self) -> list[EntryPoint]:
         names = [name for name, _ in self.laws]
@@ -310,6 +323,8 @@ class _Request:
     def digest(self) -> str:
         if self.user_functions is not None:
             _check_user_functions(self.user_functions)
+        if self.missing is not None:
+            return self.hash_with({"compiler": toolchain.interpreter_identity(), "functions": self.functions})
         settings = {
             "flags": self.flags,
             "compiler": toolchain.compiler_identity(),
@@ -339,26 +354,33 @@ def _generate(
 ) -> None:
     """Make the whole folder under a temporary name, then put it in place."""
     from thunder_dynamics.codegen.package import Package
-    from thunder_dynamics.codegen.package_files import package_files
+    from thunder_dynamics.codegen.package_files import interpreted_files, package_files
 
     robot = _expressions(request.model, request.user_functions)
     laws = request.built_laws(robot)
     if check is not None:
         check(laws)
-    package = Package(robot, laws, digest, request.flags, request.functions, request.lanes, request.single)
-    texts = package_files(package)
+    if request.missing is None:
+        package = Package(robot, laws, digest, request.flags, request.functions, request.lanes, request.single)
+        texts = package_files(package)
+    else:
+        package = Package(robot, laws, digest, functions=request.functions, has_loops=False)
+        texts = interpreted_files(package)
     partial = Path(tempfile.mkdtemp(prefix=f".{target.name}_", dir=target.parent))
     partial.chmod(0o755)
     try:
         for name, text in texts.items():
             (partial / name).parent.mkdir(exist_ok=True)
             (partial / name).write_text(text, encoding="utf-8")
-        _compile(request, partial)
+        if request.missing is None:
+            _compile(request, partial)
+        else:
+            _write_interpreted(package, partial)
         manifest = {
             "robot": package.name,
             "hash": digest,
             "generator": __version__,
-            "flags": list(request.flags),
+            "flags": list(package.flags),
             "library": f"lib{package.name}.so",
             "functions": package.table,
             "laws": [law.name for law in package.laws],
@@ -390,6 +412,13 @@ def _compile(request: _Request, folder: Path) -> None:
     toolchain.run([*cc, "-shared", "-o", f"lib{name}.so", *(command[-1] for command in commands), "-lm"], folder)
     for path in folder.glob("*.o"):
         path.unlink()
+
+
+def _write_interpreted(package: Package, folder: Path) -> None:
+    """Put the library of the folder together, without a compiler."""
+    from thunder_dynamics.codegen.targets.interpreter import library_image
+
+    (folder / f"lib{package.name}.so").write_bytes(toolchain.interpreter().read_bytes() + library_image(package))
 
 
 def _expressions(model: RobotModel, user_functions: str | Path | None) -> RobotExpressions:

@@ -17,6 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from thunder_dynamics.build import Target, build, law_builders, save_functions, save_target
+from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import (
     BuildError,
     LawError,
@@ -183,6 +184,8 @@ def gen(
     if target != "c" and compiled:
         what = f"--{compiled[0]} is of the compiled library"
         raise BuildError(what, where=f"--target {target}", valid="--target c, or without it")
+    if compiled and (missing := toolchain.what_is_missing()) is not None:
+        raise BuildError(f"{missing}: nothing to compile --{compiled[0]} with", valid=toolchain.TO_INSTALL)
     model = load_model(robot, name=name, **reading)
     requests = [parse_law(text) for text in laws]
     wanted: dict[str, Any] = {"user_functions": user_functions, "functions": functions}

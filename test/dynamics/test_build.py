@@ -177,13 +177,6 @@ def test_a_folder_that_was_not_generated_is_kept(tmp_path: Path, content: str) -
     assert visible(target) == [content]
 
 
-def test_a_compiler_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(BuildError, match=r"cannot run 'no-such-compiler': .*; valid: a compiler in \$CC or \$CXX"):
-        td.build(pendulum(), folder=tmp_path)
-    assert visible(tmp_path) == []
-
-
 @pytest.mark.parametrize("compiler", ["false", "failing"])
 def test_a_failing_compiler_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str

@@ -229,15 +229,6 @@ def test_a_file_whose_masses_are_zero_is_named(tmp_path: Path) -> None:
         robot.load_par_REG(str(file))
 
 
-def test_without_a_compiler_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler -O2")
-    with pytest.warns(
-        RuntimeWarning, match="no compiler 'no-such-compiler': planar3r runs on CasADi's virtual machine"
-    ):
-        robot = td.robot(load_robot("planar3r"))
-    assert robot.get_M().shape == (3, 3)
-
-
 def test_asked_for_the_virtual_machine_does_not_warn(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
 from typing import Any
 
 import click
@@ -15,7 +13,6 @@ from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
 from thunder_dynamics.build import build, read_functions
 from thunder_dynamics.cli import robot_argument
-from thunder_dynamics.codegen.toolchain import what_is_missing
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel
@@ -38,37 +35,22 @@ ROUNDED = 12
 def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, Any]) -> None:
     """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters, functions.
 
-    Compiles it if it is new, unless only a posture is asked for; without a compiler it shows what the file says.
+    Compiles it if it is new, unless only a posture is asked for.
     """
     model = load_model(robot, **reading)
     if at is not None:
         _show_posture(model, _positions(model, at))
         return
-    missing = what_is_missing()
-    folder = None if missing else build(model)
-    library = None if folder is None else Library(folder / f"lib{model.name}.so")
-    if library is None:
-        what = f"{missing}: nothing is compiled, and the limits are the file's, without what a controller adds"
-        warnings.warn(what, RuntimeWarning, stacklevel=2)
-    click.echo(f"{model.name}, hash {library.hash[:16] if library else 'not compiled'}, {model.n} joints")
+    folder = build(model)
+    library = Library(folder / f"lib{model.name}.so")
+    click.echo(f"{model.name}, hash {library.hash[:16]}, {model.n} joints")
     print_table(_tree(model), left=4)
     print_table(_frames(model))
-    if library is None:
-        _print_limits(model.joint_names, [astuple(link.joint.limits) for link in model.links])
-    else:
-        _show_limits(library)
+    _show_limits(library)
     print_table(_parameters(model))
-    print_table(function_rows(_functions(model) if folder is None else read_functions(folder)), left=3)
+    print_table(function_rows(read_functions(folder)), left=3)
     if base_parameters:
         _show_base_parameters(model)
-
-
-def _functions(model: RobotModel) -> list[dict[str, Any]]:
-    """What `read_functions` reads, of a robot that is not compiled."""
-    from thunder_dynamics.codegen.package import Package
-    from thunder_dynamics.expressions import RobotExpressions
-
-    return Package(RobotExpressions(model)).table
 
 
 def function_rows(table: Iterable[Mapping[str, Any]]) -> Rows:
@@ -116,18 +98,13 @@ def _show_limits(library: Library) -> None:
         return
     position = (limits.position_lower, limits.position_upper)
     others = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
-    _print_limits(library.joint_names, zip(*position, *others, strict=True))
-    for note in limits.notes:
-        click.echo(f"Note: {note}")
-
-
-def _print_limits(joints: Sequence[str], limits: Iterable[Sequence[float]]) -> None:
-    """Limits of each joint in the order of `joints.Limits`."""
     rows = [["joint", "position", "velocity", "acceleration", "effort", "effort rate"]]
-    for joint, (lower, upper, *others) in zip(joints, limits, strict=True):
-        rows.append([joint, f"{_number(lower)} … {_number(upper)}", *map(_number, others)])
+    for joint, lower, upper, *rest in zip(library.joint_names, *position, *others, strict=True):
+        rows.append([joint, f"{_number(lower)} … {_number(upper)}", *map(_number, rest)])
     print_table(rows)
     click.echo("SI units; – where there is no limit")
+    for note in limits.notes:
+        click.echo(f"Note: {note}")
 
 
 def _positions(model: RobotModel, text: str) -> FloatArray:

@@ -56,18 +56,19 @@ class LoopedFunction:
 
 
 class Loops:
-    """The looped functions of a robot; none for a small one."""
+    """The looped functions of a robot; none for a small one, or if they are not wanted."""
 
-    def __init__(self, robot: RobotExpressions) -> None:
+    def __init__(self, robot: RobotExpressions, are_wanted: bool = True) -> None:
         self._robot = robot
         self._model = robot.model
+        self._are_wanted = are_wanted
         self._q, self._dq = robot.symbol("q"), robot.symbol("dq")
 
     @cached_property
     def functions(self) -> Mapping[str, LoopedFunction]:
         """Looped functions by name."""
         # Several joints may follow one velocity, which has then no single screw.
-        if not self._model.is_large or self._model.has_coupled_joints:
+        if not self._are_wanted or not self._model.is_large or self._model.has_coupled_joints:
             return {}
         n, size, result = self._model.nv, self._screws_size, {}
         for i in range(1, self._model.n + 1):

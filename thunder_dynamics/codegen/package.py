@@ -56,6 +56,7 @@ class Package:
         functions: Functions on request, by name, beside those of every library, and groups such as `M+C+G`.
         has_lanes: Whether every function and step is there in lanes too: thunder_abi.h.
         has_single_lanes: Whether they are in those of single precision.
+        has_loops: Whether functions of a large robot are loops, which only C has.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Package:
         functions: Sequence[str] = (),
         has_lanes: bool = False,
         has_single_lanes: bool = False,
+        has_loops: bool = True,
     ) -> None:
         self.robot = robot
         self.model = robot.model
@@ -76,6 +78,7 @@ class Package:
         self.flags = tuple(flags)
         self.has_lanes = has_lanes
         self.has_single_lanes = has_single_lanes
+        self.loops = Loops(robot, has_loops)
         self.selected = robot.selected(functions)
         self._groups = robot.groups(functions)
 
@@ -124,9 +127,9 @@ class Package:
         functions = [function for function in (law.step, law.initial) if function is not None]
         return {f"{self.name}_{function.name()}": function for function in functions}
 
-    @cached_property
-    def core(self) -> CCore:
-        """The C core of functions and laws."""
+    @property
+    def straight_functions(self) -> Mapping[str, ca.Function]:
+        """All that is straight-line code, functions, groups, tables of loops and laws, by symbol."""
         straight = [f for f in self.functions if f.name not in self.loops.functions]
         table = {f.symbol: self.robot.function(f.name) for f in straight}
         for group, names in zip(self.function_groups, self._groups, strict=True):
@@ -135,16 +138,16 @@ class Package:
             table |= {self.loops.symbol(name): looped.function for name, looped in self.loops.tables.items()}
         for law in self.laws:
             table |= self.law_functions(law)
-        written = write_functions(table)
+        return table
+
+    @cached_property
+    def core(self) -> CCore:
+        """The C core of functions and laws."""
+        written = write_functions(self.straight_functions)
         sizes = {symbol: size for symbol, (_, size) in written.items()}
         loops, more = self.loops.source(sizes)
         definitions = in_parts([*(text for text, _ in written.values()), loops])
         return make_c_core(self.name, definitions, {**sizes, **more})
-
-    @cached_property
-    def loops(self) -> Loops:
-        """Functions that are loops and not straight-line code."""
-        return Loops(self.robot)
 
     @cached_property
     def arguments(self) -> Mapping[str, Entry]:

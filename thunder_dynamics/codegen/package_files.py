@@ -14,6 +14,12 @@ from thunder_dynamics.runtime.parameter_files import group_line
 from thunder_dynamics.version import __version__
 
 
+def interpreted_files(package: Package) -> dict[str, str]:
+    """Text of the files of the package that need no compiler, by name."""
+    name = package.name
+    return {f"{name}_conf.yaml": conf_text(package), f"thunder_{name}.py": python_module.source(package)}
+
+
 def package_files(package: Package) -> dict[str, str]:
     """Text of every file of the package, by name."""
     name = package.name
@@ -28,8 +34,7 @@ def package_files(package: Package) -> dict[str, str]:
         "thunder/thunder_abi.h": header,
         f"thunder_{name}.h": cpp_class.header(package),
         f"test_{name}.cpp": cpp_class.self_test(package),
-        f"{name}_conf.yaml": conf_text(package),
-        f"thunder_{name}.py": python_module.source(package),
+        **interpreted_files(package),
         "CMakeLists.txt": template("CMakeLists.txt").substitute(
             robot=name, flags=" ".join(package.flags), lanes=" ".join(lanes), single=toolchain.SINGLE[0]
         ),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
@@ -38,12 +37,6 @@ def c_double(value: float) -> str:
     if math.isnan(value):
         raise BuildError("not a number among constants", valid="numbers")
     return repr(float(value))
-
-
-def c_array(name: str, values: Iterable[float]) -> str:
-    """Definition of a constant array of doubles; an empty one gets a single unused element, as C demands."""
-    items = [c_double(v) for v in values] or ["0.0"]
-    return f"static const double {name}[{len(items)}] = {{{', '.join(items)}}};\n"
 
 
 @cache

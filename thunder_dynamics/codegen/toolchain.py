@@ -1,8 +1,10 @@
-"""Compilers, their flags, and how they are called. A build needs that of C."""
+"""Compilers, their flags, how they are called, and what stands in for that of C where there is none."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import importlib.util
 import os
 import platform
 import shlex
@@ -23,6 +25,9 @@ added unrounded. Straight-line code is no faster in vectors that are put togethe
 
 SINGLE = ("-fsingle-precision-constant",)
 """Of the core in lanes of single precision: its constants are doubles, which no vector of floats is multiplied with."""
+
+TO_INSTALL = "a compiler (Debian and Ubuntu: apt-get install build-essential)"
+"""What to do where there is none."""
 
 NATIVE = ("-march=native",)
 
@@ -50,8 +55,16 @@ def compiler(language: str) -> list[str]:
 
 
 def what_is_missing() -> str | None:
-    """What a build lacks on this machine, in one sentence; None if nothing."""
-    command = compiler("c")[0]
+    """What a build lacks on this machine, in one sentence; None if nothing.
+
+    Raises:
+        BuildError: if $THUNDER_COMPILER is neither unset nor `none`, which means to do without one.
+    """
+    asked, command = os.environ.get("THUNDER_COMPILER", ""), compiler("c")[0]
+    if asked not in ("", "none"):
+        raise BuildError(f"THUNDER_COMPILER={asked}", valid="none, or unset; $CC and $CXX name compilers")
+    if asked:
+        return "THUNDER_COMPILER=none"
     return None if shutil.which(command) else f"no compiler '{command}'"
 
 
@@ -61,6 +74,23 @@ def compiler_identity() -> str:
     lines = [shlex.join(command), run([*command, "--version"]).splitlines()[0]]
     target = run([*command, *NATIVE, "-Q", "--help=target"], must_succeed=False)
     return "\n".join([*lines, *(line for line in target.splitlines() if "march" in line or "enabled" in line)])
+
+
+def interpreter() -> Path:
+    """The object that libraries are made of without a compiler, `runtime/interpreter.c`.
+
+    Raises:
+        BuildError: if there is none.
+    """
+    spec = importlib.util.find_spec("thunder_dynamics.runtime._interpreter")
+    if spec is None or spec.origin is None:
+        raise BuildError("the interpreter is not installed", valid="an installation by pip or colcon")
+    return Path(spec.origin)
+
+
+def interpreter_identity() -> str:
+    """What determines how an image is interpreted."""
+    return f"interpreter {hashlib.sha256(interpreter().read_bytes()).hexdigest()}"
 
 
 def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool = True) -> str:
@@ -73,7 +103,8 @@ def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool =
         english = {**os.environ, "LC_ALL": "C"}
         result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=english)
     except OSError as error:
-        raise BuildError(f"cannot run '{command[0]}': {error.strerror}", valid="a compiler in $CC or $CXX") from error
+        what, valid = f"cannot run '{command[0]}': {error.strerror}", f"{TO_INSTALL}, in $CC or $CXX"
+        raise BuildError(what, valid=valid) from error
     for line in result.stderr.splitlines() if must_succeed and result.returncode else ():
         if any(reason in line for reason in NO_ROOM):
             raise BuildError(f"the output cannot be written ({line.strip()})", valid="a writable folder with space")

@@ -91,6 +91,7 @@ struct Library {
     const auto get = reinterpret_cast<thunder_library_getter>(dlsym(handle, THUNDER_LIBRARY_SYMBOL));
     if (!get) throw std::runtime_error("no generated library");
     data = get();
+    if (!data) throw std::runtime_error("no generated library");
     if (data->abi_version != THUNDER_ABI_VERSION) {
       throw std::runtime_error("of ABI version " + std::to_string(data->abi_version) + ", not " +
                                std::to_string(THUNDER_ABI_VERSION));

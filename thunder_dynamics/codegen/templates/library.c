@@ -6,17 +6,7 @@
 #include "thunder/thunder_abi.h"
 
 $declarations$constants
-$functions
-$laws
-$groups
-static const double thunder__rotors[] = {$rotors};
-
-static const thunder_library thunder__library = {
-  THUNDER_ABI_VERSION, "$robot", $version, $hash, $n_joints, thunder__joint_names, thunder__link_names,
-  $limits,
-  $pi, thunder__rotors, $n_functions, thunder__functions, $n_laws, thunder__laws, $n_groups, thunder__parameter_groups,
-  $lanes, $single_lanes
-};
+static const thunder_library thunder__library = $library;
 
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
