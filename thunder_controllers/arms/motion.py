@@ -25,7 +25,7 @@ LARGEST = {JointKind.REVOLUTE: 0.3, JointKind.PRISMATIC: 0.1}
 FASTEST = 0.3
 """Of a joint's velocity limit [1]."""
 
-POSTURES, TRIED = 300, 30
+POSTURES, TRIED = 300, 15
 """Random postures that are rated, and the best of them whose motion is looked at."""
 
 MARGIN = 0.1
