@@ -35,7 +35,7 @@ POSITION, JOINTS = 2e-3, 5e-3
 WINDOW = 5.0
 """At the end of a run, in which that is measured [s]."""
 
-HEAD = ("arm", "joints", "payload [kg]", "without adaptation", "with", "within")
+HEAD = ("arm", "joints", "payload [kg]", "without adaptation", "with", "notes", "within")
 
 
 class Row(NamedTuple):
@@ -66,7 +66,7 @@ def tried(name: str, robot: str, ee_link: str | None, reading: Mapping[str, Any]
             simulate(robot, robot_options=reading, ee_link=ee_link, adaptation=adapts) for adapts in (False, True)
         )
     except ThunderError as error:
-        return Row(name, ("–", "–", "–", str(error), "no"), False)
+        return Row(name, ("–", "–", "–", str(error), "–", "no"), False)
     library = compile_law(trial.model, adaptive.config.law)
     found = [errors(result, library) for result in (fixed, adaptive)]
     cells = [f"{1e3 * joints:.2g} mrad, {1e3 * tip:.2g} mm" for joints, tip in found]
@@ -74,7 +74,8 @@ def tried(name: str, robot: str, ee_link: str | None, reading: Mapping[str, Any]
         cells[1] = adaptive.fault
     of_joints, of_tip = found[1]
     fits = adaptive.fault is None and (of_joints < JOINTS or of_tip < POSITION)
-    return Row(name, (str(trial.model.n), f"{trial.motion.payload:.2g}", *cells, "yes" if fits else "no"), fits)
+    notes = ", ".join(note.code for note in adaptive.notes) or "–"
+    return Row(name, (str(trial.model.n), f"{trial.motion.payload:.2g}", *cells, notes, "yes" if fits else "no"), fits)
 
 
 def listed(file: Path) -> dict[str, tuple[str, str | None, dict[str, Any]]]:

@@ -82,7 +82,7 @@ def test_little_room_and_slow_joints_make_it_smaller() -> None:
 def test_weak_joints_carry_less_and_ones_that_are_too_weak_are_named() -> None:
     strong, weak = choose_motion(limited(), FRICTION), choose_motion(limited(effort=12.0), FRICTION)
     assert weak.payload <= strong.payload and weak.share <= EFFORT + 1e-9
-    with pytest.raises(ModelError, match=r"limits do not bear the arm: arm\d_joint needs .* of 0.2 N·m"):
+    with pytest.raises(ModelError, match=r"the arm of 2.5 kg carries 0 kg: arm\d_joint needs .* of 0.2 N·m"):
         choose_motion(limited(effort=0.2), FRICTION)
 
 

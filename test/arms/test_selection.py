@@ -7,7 +7,8 @@ from described_arms import arm, chain, hand, joint, link, random_tree, robot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thunder_controllers.arms.selection import Selection, select_in_tree
+from thunder_controllers.arms.descriptions import collected, collection
+from thunder_controllers.arms.selection import Selection, select_arm, select_in_tree
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError
 from thunder_dynamics.readers.urdf import read_urdf_text
 from thunder_dynamics.readers.urdf_elements import parse_urdf
@@ -89,6 +90,24 @@ def test_what_cannot_be_is_named() -> None:
         select(robot([link("base"), link("a"), joint("weld", "base", "a", "fixed")]))
     with pytest.raises(NameNotFoundError, match="no link 'arm7'.*did you mean arm"):
         select(arm(6), "arm7")
+
+
+@pytest.mark.skipif(collection() is None, reason="example-robot-data is not installed")
+@pytest.mark.parametrize(
+    ("name", "joints", "last", "ee_link", "gripper"),
+    [
+        ("z1", 6, "joint6", "gripperStator", ("jointGripper",)),
+        ("kinova", 6, "j2s6s200_joint_6", "j2s6s200_end_effector", ()),
+        ("panda_collision", 7, "panda_joint7", "panda_hand_tcp", ("panda_finger_joint1",)),
+        ("ur3", 6, "wrist_3_joint", "tool0", ()),
+        ("so101", 5, "wrist_roll", "gripper_frame_link", ("gripper",)),
+        ("b1-z1", 6, "joint6", "gripperStator", ("jointGripper",)),
+        ("baxter", 7, "right_w2", "right_gripper_base_link", ("r_gripper_l_finger_joint",)),
+    ],
+)
+def test_arms_that_others_described(name: str, joints: int, last: str, ee_link: str, gripper: tuple[str, ...]) -> None:
+    found = select_arm(collected()[name], {})
+    assert (len(found.joints), found.joints[-1], found.ee_link, found.gripper) == (joints, last, ee_link, gripper)
 
 
 @settings(max_examples=60)

@@ -130,17 +130,20 @@ def choose_motion(model: RobotModel, friction: float) -> Motion:
         if motion.payload >= PAYLOAD * mass:
             break
     if best is None or best.payload < LEAST * mass:
-        raise _too_weak(model, best)
+        raise _too_weak(model, best, mass)
     return best
 
 
-def _too_weak(model: RobotModel, best: Motion | None) -> ModelError:
+def _too_weak(model: RobotModel, best: Motion | None, mass: float) -> ModelError:
     where = model.source or model.name
     if best is None:
         return ModelError("no joint can move", where=where, valid="limits of position with room between them")
     name, limit = model.joint_names[best.joint], best.effort[best.joint]
-    what = f"the effort limits do not bear the arm: {name} needs {best.share * limit:.3g} of {limit:.3g} N·m or N"
-    return ModelError(what, where=where, valid=f"at most {EFFORT:.0%}, with a payload of {LEAST:.0%} of its mass")
+    what = (
+        f"within {EFFORT:.0%} of its effort limits the arm of {mass:.3g} kg carries {best.payload:.2g} kg: "
+        f"{name} needs {best.share * limit:.3g} of {limit:.3g} N·m or N"
+    )
+    return ModelError(what, where=where, valid=f"{LEAST:.0%} of its mass at least")
 
 
 def _rated(arm: Arm, model: RobotModel, effort: FloatArray) -> Iterator[FloatArray]:
