@@ -23,12 +23,13 @@ from typing import Any
 
 from program import host_program
 
+from thunder_controllers.arms.descriptions import collection
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_studies.arms import ARMS, collection
+from thunder_studies.arms import ARMS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROBOTS = ("panda", "planar3r", "rpr", "sea2", "ur5")

@@ -49,11 +49,13 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "identification": {"archive", "references", "fields", "host"},
     "simulation": {"archive", "identification", "references", "fields", "host", "resources"},
+    "arms": {"simulation", "fields", "package_uri"},
     "view": {"simulation", "references", "fields", "host"},
     "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
-    "scripting": {"experiments", "report", "view", "simulation", "references", "fields", "host"},
+    "scripting": {"arms", "experiments", "report", "view", "simulation", "references", "fields", "host"},
     "commands": {
+        "arms",
         "fields",
         "experiments",
         "report",
@@ -130,7 +132,17 @@ ONLY_IN = {
 
 INCLUDE = re.compile(r'^#include "thunder/host/(\S+)"', re.MULTILINE)
 
-STUDIES = {"experiments", "report", "simulation", "identification", "references", "redundancy", "host", "resources"}
+STUDIES = {
+    "arms",
+    "experiments",
+    "report",
+    "simulation",
+    "identification",
+    "references",
+    "redundancy",
+    "host",
+    "resources",
+}
 """Parts of thunder_controllers that thunder_studies imports; none of them imports a study."""
 
 PACKAGES = ("thunder_dynamics", "thunder_controllers", "thunder_studies")

@@ -14,6 +14,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from thunder_controllers.arms.choice import choose_arm
+from thunder_controllers.arms.descriptions import find_description
+from thunder_controllers.arms.trial import Trial, plan_trial
 from thunder_controllers.experiments.fleet import may_share
 from thunder_controllers.fields import plain
 from thunder_controllers.host import Note
@@ -24,14 +27,14 @@ from thunder_controllers.simulation.experiment import RunResult, run_prepared, w
 from thunder_controllers.simulation.metrics import FINAL_SECONDS
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.reference_options import KINDS, GivenReference
-from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_keys
+from thunder_controllers.simulation.scenario import DESCRIPTIONS, Run, RunConfig, Scenario, check_keys, merged
 from thunder_controllers.simulation.stop import stop_text
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_controllers.view.arm import Arm
 from thunder_controllers.view.browser import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model, locate
+from thunder_dynamics.readers import load_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +46,9 @@ FloatArray = NDArray[np.float64]
 
 Motion = Mapping[str, Any] | str | PathLike[str] | tuple[Any, Any] | Callable[[float], Any] | Reference | Stated
 """What `simulate` takes as a reference."""
+
+DEFAULT_LAW, DEFAULT_DURATION = "cartesian_backstepping", 10.0
+"""Of a run with a reference of one's own; [s]."""
 
 NAME = "simulate"
 """Of the scenario that a call is, and of the files of its only run."""
@@ -188,22 +194,27 @@ class Sample:
 
 @overload
 def simulate(
-    robot: RobotModel | str | PathLike[str], *, reference: Motion, seeds: int, jobs: int = 1, **arguments: Any
+    robot: RobotModel | str | PathLike[str],
+    *,
+    reference: Motion | None = None,
+    seeds: int,
+    jobs: int = 1,
+    **arguments: Any,
 ) -> Sample: ...
 
 
 @overload
 def simulate(
-    robot: RobotModel | str | PathLike[str], *, reference: Motion, seeds: None = None, **arguments: Any
+    robot: RobotModel | str | PathLike[str], *, reference: Motion | None = None, seeds: None = None, **arguments: Any
 ) -> Result: ...
 
 
 def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     robot: RobotModel | str | PathLike[str],
     *,
-    reference: Motion,
-    law: str = "cartesian_backstepping",
-    duration: float = 10.0,
+    reference: Motion | None = None,
+    law: str | None = None,
+    duration: float | None = None,
     rate: float = 1000.0,
     gains: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -226,13 +237,17 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     Arguments are the keys of a scenario (docs/reference/scenario.md); paths are relative to the working directory.
 
     Args:
-        robot: What the controller knows: a model, the path of its file, or the name of a robot that is installed.
+        robot: What the controller knows: a model, the path of its file, or the name of a robot that is installed, of
+            `example-robot-data` or of `robot_descriptions`, as `thunder try` takes it. In one of the last two, and in
+            any without a reference, the arm is selected, and its gripper held, as `thunder try` says.
         reference: A type of scenarios with its options as mapping, or its name alone; `(t, values)` with t (N,) [s]
             from 0 and joint positions (N, n), poses (N, 4, 4), (N, 7) as [position, quaternion x y z w], or samples
             (N, 24); the path of a CSV file; a function of t [s] that gives one such value, or (q, q̇, q̈), or
-            (position, R); an object with `sample(t)`, as `references.trajectories.Reference`.
-        law: Name of an installed law.
-        duration: [s].
+            (position, R); an object with `sample(t)`, as `references.trajectories.Reference`. Without one it is the run
+            of `thunder try` that fits the arm, motion, payload, friction, noise and law: `plan_trial` has what was
+            chosen, and what is given here replaces it.
+        law: Name of an installed law; `cartesian_backstepping` by default.
+        duration: [s]; 10 by default.
         rate: Of the control loop [Hz].
         gains: By name: a number or one per joint.
         options: Of the law, such as `{"adapted_links": ["panda_link7"]}`.
@@ -262,29 +277,22 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
         ScenarioError: if arguments do not fit each other or the robot, or the plant diverges.
         ThunderError: as reader, build, plant and host raise.
     """
-    if isinstance(robot, RobotModel):
-        if ee_link or robot_options:
-            raise ScenarioError("options of a reader beside a model", where=NAME, valid="load_model(path, ee_link=…)")
-        model, file = robot, Path(robot.name)
+    given: dict[str, Any] = {"duration": duration, "rate": rate, "seed": seed, "host": host or {}}
+    law_given = {"name": law, "options": options, "gains": gains, "initial_estimates": initial_estimates}
+    given["law"] = {key: value for key, value in law_given.items() if value is not None}
+    if reference is None:
+        trial = _trial(robot, robot_options, ee_link)
+        model, base = trial.model, dict(trial.scenario)
+        link = model.link_names[model.ee_link]
+        given |= {"plant": {**(plant or {}), **_carried(payload, plant or {}, link)}, "start": _given_start(start)}
+        base |= {"law": {}} if law is not None else {}  # options are those of a law
     else:
-        file = locate(robot).absolute()
-        own = {"ee_link": ee_link} if ee_link is not None and file.suffix in DESCRIPTIONS else {}
-        model = load_model(file, **{**(robot_options or {}), **own})
-    data = {
-        "robot": str(file),
-        "robot_options": robot_options or {},
-        "ee_link": ee_link,
-        "plant": _plant(file, model, plant or {}, robot_options or {}, payload, ee_link),
-        "law": {"name": law, "options": options, "gains": gains, "initial_estimates": initial_estimates},
-        "reference": _reference(reference),
-        "check_reference": check_reference,
-        "start": _start(start, model),
-        "duration": duration,
-        "rate": rate,
-        "seed": seed,
-        "host": host or {},
-    }
-    data["law"] = {key: value for key, value in data["law"].items() if value is not None}
+        file, model, reading, ee_link = _read(robot, robot_options or {}, ee_link)
+        base = {"robot": str(file), "robot_options": reading, "ee_link": ee_link, "law": {"name": DEFAULT_LAW}}
+        base |= {"plant": _plant(file, model, plant or {}, reading, payload, ee_link), "duration": DEFAULT_DURATION}
+        base |= {"check_reference": check_reference, "start": {"q": _middle(model)}}
+        given |= {"reference": _reference(reference), "start": _given_start(start)}
+    data = merged(base, {key: value for key, value in given.items() if value is not None})
     config = check_keys(RunConfig, plain(data), NAME)
     run = Run(NAME, adaptation, config)
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
@@ -338,21 +346,58 @@ def _plant(
     section: dict[str, Any] = {"engine": engine, "urdf": urdf, "gravity": model.gravity}
     if Path(urdf).suffix == ".xacro" and engine == said.get("engine", engine):
         section |= {key: robot_options[key] for key in ("xacro_args", "packages") if key in robot_options}
-    if payload is not None:
-        one = {"mass": payload} if isinstance(payload, int | float) else payload
-        bodies = [one] if isinstance(one, Mapping) else one
-        link = {"link": ee_link or model.link_names[model.ee_link]}
-        section["payloads"] = [*said.get("payloads", ()), *(link | dict(body) for body in bodies)]
-    return {**section, **{key: value for key, value in said.items() if key not in ("urdf", "payloads")}}
+    section |= {key: value for key, value in said.items() if key != "urdf"}
+    return section | _carried(payload, said, ee_link or model.link_names[model.ee_link])
 
 
-def _start(start: Sequence[float] | Mapping[str, Any] | None, model: RobotModel) -> dict[str, Any]:
-    """The start's section, near the middle of the joints' ranges unless said."""
-    if isinstance(start, Mapping) and "q" in start:
-        return dict(start)
+def _carried(
+    payload: float | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None, said: Mapping[str, Any], link: str
+) -> dict[str, Any]:
+    """The plant's payloads, if any are given, beside those that it is said to have."""
+    if payload is None:
+        return {}
+    one = {"mass": payload} if isinstance(payload, int | float) else payload
+    bodies = [one] if isinstance(one, Mapping) else one
+    return {"payloads": [*said.get("payloads", ()), *({"link": link} | dict(body) for body in bodies)]}
+
+
+def _given_start(start: Sequence[float] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The start's section, as far as it is given."""
+    if start is None:
+        return {}
+    return dict(start) if isinstance(start, Mapping) else {"q": start}
+
+
+def _middle(model: RobotModel) -> list[float]:
+    """The middle of the joints' ranges."""
     limits = [(link.joint.limits.lower, link.joint.limits.upper) for link in model.links]
-    middle = [0.5 * (low + high) if np.isfinite([low, high]).all() else 0.0 for low, high in limits]
-    return {"q": middle, **start} if isinstance(start, Mapping) else {"q": middle if start is None else start}
+    return [0.5 * (low + high) if np.isfinite([low, high]).all() else 0.0 for low, high in limits]
+
+
+def _trial(
+    robot: RobotModel | str | PathLike[str], robot_options: Mapping[str, Any] | None, ee_link: str | None
+) -> Trial:
+    """The run of `thunder try`."""
+    if isinstance(robot, RobotModel):
+        raise ScenarioError("a model and no reference", where=NAME, valid="reference=…, or a robot's file or name")
+    return plan_trial(robot, robot_options, ee_link)
+
+
+def _read(
+    robot: RobotModel | str | PathLike[str], robot_options: Mapping[str, Any], ee_link: str | None
+) -> tuple[Path, RobotModel, Mapping[str, Any], str | None]:
+    """The file of a robot, its model, options of its reader, and its end effector; the arm in what a collection has."""
+    if isinstance(robot, RobotModel):
+        if ee_link or robot_options:
+            raise ScenarioError("options of a reader beside a model", where=NAME, valid="load_model(path, ee_link=…)")
+        return Path(robot.name), robot, {}, None
+    description = find_description(robot)
+    if description.is_collected:
+        reading = dict(choose_arm(robot, robot_options, ee_link).reading)
+        ee_link = reading.pop("ee_link")
+        return description.file, load_model(description.file, **reading, ee_link=ee_link), reading, ee_link
+    own = {"ee_link": ee_link} if ee_link is not None and description.file.suffix in DESCRIPTIONS else {}
+    return description.file, load_model(description.file, **{**robot_options, **own}), robot_options, ee_link
 
 
 def _reference(said: Motion) -> Any:

@@ -234,6 +234,10 @@ class Coupling:
     offset: float = 0.0
 
 
+UNKNOWN_ROTOR = 1.0 / 300.0
+"""Of a drive of which nothing but its effort limit is known [kg·m² / N·m]: 0.29 at the shoulder of a Panda."""
+
+
 def reflected_inertia(rotor: float, gear_ratio: float) -> float:
     """I_a of a rotor that turns `gear_ratio` times as fast as its joint [kg·m² or kg]: gear_ratio² · rotor."""
     return gear_ratio**2 * rotor

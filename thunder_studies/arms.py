@@ -9,13 +9,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.arms.descriptions import collection
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Group, Measured, Settings
 from thunder_controllers.experiments.measures import pose_distance
@@ -88,15 +88,6 @@ ARMS: Mapping[str, Arm] = {
     "baxter": Arm("baxter_description/urdf/baxter.urdf", "left_gripper_base_link", BAXTER),
 }
 """Five to seven joints each."""
-
-
-def collection() -> Path | None:
-    """Folder of the robots of `example-robot-data`; None where it is not installed."""
-    try:
-        package = metadata.distribution("example-robot-data")
-    except metadata.PackageNotFoundError:
-        return None
-    return Path(str(package.locate_file("cmeel.prefix/share/example-robot-data/robots")))
 
 
 def robot_file(arm: Arm) -> Path | None:

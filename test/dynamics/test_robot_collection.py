@@ -16,10 +16,10 @@ from urdf_agreement import (
     reference_of,
 )
 
+from thunder_controllers.arms.descriptions import collection
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
-from thunder_studies.arms import collection
 
 RELATIVE = 1e-8  # the acceptance limit
 

@@ -1,24 +1,29 @@
-"""`thunder demo` and `thunder new`: what one starts with."""
+"""`thunder demo`, `thunder try` and `thunder new`: what one starts with."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
 
 from thunder_controllers.commands.run import run, verbose_option
 from thunder_controllers.resources import share
-from thunder_dynamics.errors import ModelError, ThunderError, listed
+from thunder_dynamics.errors import InconsistentInertiaWarning, ModelError, ThunderError, listed
 from thunder_dynamics.joints import Joint, JointKind
 from thunder_dynamics.model import GRAVITY, SINGLE_JOINTS, RobotModel
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.command_options import reading_options
+from thunder_dynamics.storage.whole import write_whole
+
+if TYPE_CHECKING:
+    from thunder_controllers.arms.trial import Trial
 
 DEMO = "panda_unknown_tool"
 """Scenario of `thunder demo`."""
@@ -49,6 +54,52 @@ def demo(context: click.Context, out: Path, verbose: bool) -> None:
     context.invoke(run, scenario=Path(DEMO), out=out, verbose=verbose)
 
 
+@click.command("try")
+@click.argument("robot")
+@click.option("--ee", "--ee-link", "ee_link", help="Link that is the end effector; the arm is the chain to it.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/try_<robot>]"
+)
+@click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
+@reading_options("locked_joints", "rotor_inertias", "xacro_args", "packages")
+@verbose_option
+@click.pass_context
+def try_(
+    context: click.Context,
+    robot: str,
+    ee_link: str | None,
+    out: Path | None,
+    opens: bool,
+    verbose: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Move the arm of ROBOT with a payload that its controller does not know, without and with adaptation.
+
+    ROBOT is a name of `thunder list robots`, of PyPI's example-robot-data (pip install 'thunder-controllers[arms]') or
+    of robot_descriptions, where that is installed; a URDF, xacro or YAML file; or package://PACKAGE/PATH of an
+    installed ROS package. Its longest chain of joints is the arm; grippers and all else are held. Posture, motion and
+    payload fit the arm's limits; the simulated arm has friction, rotors, delay and noise that the controller does not
+    know. What was chosen is printed, with the options that choose otherwise. The scenario lies beside the report.
+
+    Exits with 1 if the arm had to be stopped, with 2 if it cannot move so.
+    """
+    from thunder_controllers.arms.trial import plan_trial
+
+    trial = plan_trial(robot, reading, ee_link)
+    for line in (*trial.facts, trial.conditions):
+        click.echo(line)
+    folder = out or Path("results") / f"try_{trial.model.name}"
+    scenario = _written(folder / "scenario.yaml", f"try_{trial.model.name}", trial)
+    packages = tuple(map(str, trial.scenario["robot_options"].get("packages", {}).values()))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentInertiaWarning)  # a fact says it
+            context.invoke(run, scenario=scenario, out=folder, xacro_folders=packages, verbose=verbose)
+    finally:
+        if opens and (report := folder / "report.html").is_file():
+            click.launch(str(report))
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--robot", help="A scenario for that YAML, URDF or xacro file instead, with an unknown payload.")
@@ -66,6 +117,21 @@ def new(folder: Path, robot: str | None, reading: dict[str, Any]) -> None:
     for file in begin_project(folder):
         click.echo(str(file))
     click.echo(f"Next: cd {folder} && pip install --editable '.[test]' && python -m pytest")
+
+
+def _written(file: Path, name: str, trial: Trial) -> Path:
+    """The scenario of a trial, in a file of a folder that is made if need be."""
+    runs = [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}]
+    document = {
+        "name": name,
+        "description": "\n".join((*trial.facts, trial.conditions)),
+        **trial.scenario,
+        "runs": runs,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
+    write_whole(file, lambda out: out.write(text.encode()))
+    return file
 
 
 def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path:

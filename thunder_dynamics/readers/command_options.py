@@ -79,6 +79,16 @@ OPTIONS = {
     "zero_limits": click.option(
         "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."
     ),
+    "rotor_inertias": click.option(
+        "--rotor",
+        "rotor_inertias",
+        multiple=True,
+        metavar="JOINT=VALUE",
+        callback=_given(
+            lambda texts: {joint: parse_number(value, joint) for joint, value in named_values(texts).items()}
+        ),
+        help="Reflected rotor inertia of a joint [kg·m² or kg].",
+    ),
     "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
     "xacro_args": click.option(
         "--xacro-arg",

@@ -52,6 +52,7 @@ class ReaderOptions(BaseModel):
         locked_joints: Joints to hold at a position [rad] or [m], by name, those with several values at a list of them
             (`joints`); what follows one is held with it. See `locking`.
         without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
+        rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
@@ -60,23 +61,26 @@ class ReaderOptions(BaseModel):
     allow_inconsistent: bool = False
     locked_joints: Mapping[str, Position] = Field(default_factory=dict)
     without_rotors: bool = False
+    rotor_inertias: Mapping[str, Annotated[Finite, Field(ge=0.0)]] = Field(default_factory=dict)
 
     def reduced(self, model: RobotModel, positions: Mapping[str, Any], where: str) -> RobotModel:
-        """The model with joints held at positions, and without rotors if these options say so.
+        """The model with joints held at positions, and with the rotors of these options, or without.
 
         Raises:
-            NameNotFoundError: for a joint to lock that there is not.
-            RobotFileError: for a position that it cannot have, naming `where`.
+            NameNotFoundError: for a joint to lock that there is not, or of a rotor.
+            RobotFileError: for a position or a rotor that it cannot have, naming `where`.
         """
         try:
-            held = lock_joints(model, positions)
+            return self._with_rotors(lock_joints(model, positions))
         except ModelError as error:
             raise relocated(error, where) from error
-        if not self.without_rotors:
-            return held
-        rigid = (link.joint for link in held.links if link.joint.is_single and not link.joint.elastic)
-        numeric = replace(held, symbolic={group: mask for group, mask in held.symbolic.items() if group != "par_Ia"})
-        return numeric.with_rotor_inertias({joint.name: 0.0 for joint in rigid})
+
+    def _with_rotors(self, model: RobotModel) -> RobotModel:
+        if self.without_rotors:
+            rigid = (link.joint for link in model.links if link.joint.is_single and not link.joint.elastic)
+            kept = {group: mask for group, mask in model.symbolic.items() if group != "par_Ia"}
+            model = replace(model, symbolic=kept).with_rotor_inertias({joint.name: 0.0 for joint in rigid})
+        return model.with_rotor_inertias(self.rotor_inertias) if self.rotor_inertias else model
 
 
 Options = TypeVar("Options", bound=ReaderOptions)

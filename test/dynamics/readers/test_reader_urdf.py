@@ -167,6 +167,18 @@ def test_rotors_of_none_are_zero_and_known() -> None:
     assert not read(text, without_rotors=True).rotor_inertias.any()
 
 
+def test_rotors_may_be_said_beside_the_file() -> None:
+    """What the file does not say stays unknown, or is zero where it is said to have none; the others are replaced."""
+    text = changed("<thunder>", '<thunder><rotor joint="swing" inertia="0.6"/>')
+    rotors = dict(zip(read(text).joint_names, read(text, rotor_inertias={"slide": 0.1}).rotor_inertias, strict=True))
+    assert rotors["swing"] == 0.6 and rotors["slide"] == 0.1 and np.isnan(rotors["spin"])
+    assert read(text, rotor_inertias={"swing": 0.2}).rotor_inertias[0] == 0.2
+    said = read(text, without_rotors=True, rotor_inertias={"spin": 0.3})
+    assert dict(zip(said.joint_names, said.rotor_inertias, strict=True)) == {"swing": 0.0, "slide": 0.0, "spin": 0.3}
+    assert "no joint 'swnig'" in message_of(text, NameNotFoundError, rotor_inertias={"swnig": 0.2})
+    assert "rotor_inertias" in message_of(text, rotor_inertias={"swing": -0.2})
+
+
 @pytest.mark.parametrize("limit", ["velocity", "effort"])
 def test_a_velocity_or_effort_of_zero_states_no_limit_unless_it_is_refused(limit: str) -> None:
     stated = 'velocity="3" effort="40"'

@@ -13,13 +13,13 @@ from thunder_controllers.laws.parts.gains import (
     FASTEST,
     LARGEST_ADAPTATION,
     PERIOD,
-    UNKNOWN_ROTOR,
     adaptation_limit,
     damping_by_inertia,
     least_inertia,
     stiffness_by_inertia,
 )
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.joints import UNKNOWN_ROTOR
 
 FloatArray = NDArray[np.float64]
 

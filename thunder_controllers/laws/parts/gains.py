@@ -17,6 +17,7 @@ from thunder_controllers.laws.parts.worst_pose import (
     task_mobility,
 )
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.law import Option, Signals
 
 FloatArray = NDArray[np.float64]
@@ -39,9 +40,6 @@ LARGEST_ADAPTATION = 0.4
 
 BANDWIDTH, PERIOD = 10.0, 1e-3
 """Λ by default [1/s], and the period of the loop that defaults are for [s]."""
-
-UNKNOWN_ROTOR = 1.0 / 300.0
-"""Of a drive of which nothing but its effort limit is known [kg·m² / N·m]: 0.29 at the shoulder of a Panda."""
 
 UNCERTAIN_RATIO = 2.0
 """Times that a guess of a rotor may be off."""

@@ -1,0 +1,142 @@
+"""`thunder try`: a run that fits the arm, said in words, from a name or a file to a report."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from command_line import thunder
+from described_arms import BODY, arm, chain, hand, joint, link, robot
+
+from thunder_controllers.arms.choice import choose_arm
+from thunder_controllers.arms.trial import DURATION, PICKED_UP, TOLD, plan_trial
+from thunder_controllers.commands.start import try_
+from thunder_controllers.scripting import simulate
+from thunder_controllers.simulation.scenario import load_scenario
+from thunder_dynamics.cli import thunder as commands
+from thunder_dynamics.errors import RobotFileError, ScenarioError
+from thunder_dynamics.joints import UNKNOWN_ROTOR
+
+commands.add_command(try_)  # an installation of before the command knows nothing of its entry point
+
+
+@pytest.fixture
+def gripping(tmp_path: Path) -> Path:
+    """An arm of four joints with a hand of two fingers."""
+    file = tmp_path / "gripping.urdf"
+    file.write_text(robot([link("base"), *chain("arm", "base", 4), *hand("arm4", 2, 1)]))
+    return file
+
+
+def test_what_is_held_is_said_with_the_option_that_holds_it(gripping: Path) -> None:
+    facts = choose_arm(gripping).facts
+    assert facts[1] == "Arm: arm1_joint to arm4_joint, 4 joints; end effector arm4_palm (--ee LINK)"
+    assert facts[2] == "Held, joints of the gripper: --lock arm4_palm_finger0_1_joint=0"
+    given = choose_arm(gripping, {"locked_joints": {"arm4_palm_finger0_1_joint": (0.4,)}}).facts
+    assert given[2].endswith("--lock arm4_palm_finger0_1_joint=0.4")
+
+
+def test_many_that_are_held_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text(
+        robot([link("base"), *chain("arm", "base", 6), *chain("leg", "base", 5), *chain("tail", "base", 2)])
+    )
+    facts = choose_arm(file).facts
+    assert facts[-1].startswith("Held, joints of no part of the arm: --lock leg1_joint=0 ")
+    assert facts[-1].endswith(" and 3 more")
+
+
+@pytest.mark.slow
+def test_rotors_that_a_file_does_not_say_are_assumed_said_and_others_in_truth(gripping: Path) -> None:
+    trial = plan_trial(gripping)
+    assumed = TOLD * UNKNOWN_ROTOR * 40.0
+    np.testing.assert_allclose(trial.model.rotor_inertias, assumed, rtol=1e-2)  # three digits
+    beyond = trial.scenario["plant"]["rotor_inertia"]
+    np.testing.assert_allclose(beyond, (1.0 / TOLD - 1.0) * trial.model.rotor_inertias)
+    assert any(fact.startswith("No rotor inertias in the file: the gains are for") for fact in trial.facts)
+    known = plan_trial(gripping, {"rotor_inertias": {f"arm{i}_joint": 0.2 for i in range(1, 5)}})
+    assert (known.model.rotor_inertias == 0.2).all() and not np.any(known.scenario["plant"]["rotor_inertia"])
+    assert not any(fact.startswith("No rotor") for fact in known.facts) and "rotors" not in known.conditions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("velocity", "effort"), [("0", "0"), ("0", "40"), ("3", "0")])
+def test_limits_that_are_missing_are_a_fact_each(velocity: str, effort: str, tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(arm(3, f'<limit lower="-2" upper="2" velocity="{velocity}" effort="{effort}"/>'))
+    trial = plan_trial(file)
+    missing = [kind for kind, limit in (("effort", effort), ("velocity", velocity)) if limit == "0"]
+    assert [fact.split()[1] for fact in trial.facts if " limits in the file: " in fact] == missing
+    assert np.isfinite(trial.scenario["host"]["effort_limit"]).all()
+
+
+@pytest.mark.slow
+def test_inertias_that_no_body_has_are_taken_and_said(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(arm(3).replace('iyy="0.003"', 'iyy="0.009"', 2))  # of the base, which falls away, and arm1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial = plan_trial(file)
+    assert trial.facts[-1].startswith("Inertias that no body has, taken as they are: ")
+    assert trial.scenario["plant"]["engine"] == "model"  # MuJoCo refuses them
+    assert trial.scenario["robot_options"]["allow_inconsistent"] is True
+    file.write_text(
+        arm(3).replace(
+            BODY, '<inertial><mass value="0.5"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+        )
+    )
+    assert plan_trial(file).scenario["law"]["options"]["adaptation"] == "projected"
+
+
+def test_an_arm_that_no_law_takes_is_one_error_before_anything_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(robot([link("base"), link("a"), joint("weld", "base", "a", "fixed")]))
+    ended = thunder("try", file, "--out", tmp_path / "out")
+    assert ended.exit_code == 2 and "no joint moves that could be an arm's" in ended.output
+    assert thunder("try", "no_such_arm", "--out", tmp_path / "out").exit_code == 2
+    assert thunder("try", tmp_path / "nothing.urdf", "--out", tmp_path / "out").exit_code == 2
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(RobotFileError):
+        simulate(file)
+
+
+def test_a_model_needs_a_reference(gripping: Path) -> None:
+    from thunder_dynamics import load_model
+
+    with pytest.raises(ScenarioError, match="a model and no reference"):
+        simulate(load_model("planar3r"))
+
+
+@pytest.mark.slow
+def test_an_arm_adapts_and_its_scenario_runs_again(gripping: Path, build_cache: Path, tmp_path: Path) -> None:
+    ended = thunder("try", gripping, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    assert "warning" not in ended.output and "note:" not in ended.output
+    assert "Conditions, unknown to the controller: 0.35 kg are picked up after 5 s;" in ended.output
+    assert (tmp_path / "out/report.html").is_file()
+    scenario = load_scenario(tmp_path / "out/scenario.yaml")
+    assert [run.adaptation for run in scenario.runs] == [False, True] and "Conditions" in scenario.description
+    metrics = yaml.safe_load((tmp_path / "out/metrics.json").read_text())["runs"]
+    fixed, adaptive = (metrics[name]["final_error_norm"] for name in ("fixed", "adaptive"))
+    # 11 mrad and 0.3 mrad were seen.
+    assert adaptive < 2e-3 < 5e-3 < fixed
+
+
+@pytest.mark.slow
+def test_simulate_without_a_reference_is_the_same_run_and_what_is_given_replaces_it(
+    gripping: Path, build_cache: Path
+) -> None:
+    result = simulate(gripping)
+    trial = plan_trial(gripping)
+    assert result.config.duration == DURATION and result.config.law.name == "slotine_li"
+    assert result.config.plant.payloads[0].time == PICKED_UP and result.config.robot == str(gripping)
+    assert result.config.reference.centre == pytest.approx(trial.scenario["reference"]["centre"])
+    assert result.fault is None and result.metrics["final_error_norm"] < 2e-3
+    other = simulate(gripping, payload=0.1, duration=2.0, adaptation=False, gains={"Lambda": 5.0}, plant={"noise": {}})
+    assert [body.mass for body in other.config.plant.payloads] == [0.1] and other.config.duration == 2.0
+    assert other.config.law.options == result.config.law.options and other.config.law.gains == {"Lambda": 5.0}
+    law = simulate(gripping, law="computed_torque", duration=1.0)
+    assert law.config.law.name == "computed_torque" and law.config.law.options == {}
