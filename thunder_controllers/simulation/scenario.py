@@ -72,6 +72,13 @@ class LawSection(Strict):
     options: dict[str, Any] = Field(default_factory=dict)
     gains: dict[str, GainValue] = Field(default_factory=dict)
     initial_estimates: dict[str, Body] = Field(default_factory=dict)
+    estimates_file: str | None = None
+
+    @model_validator(mode="after")
+    def _starts_from_one(self) -> LawSection:
+        if self.estimates_file is not None and self.initial_estimates:
+            raise ValueError("initial_estimates beside estimates_file (valid: one of them)")
+        return self
 
 
 def law_text(name: str, options: Mapping[str, Any]) -> str:
@@ -324,6 +331,9 @@ class _Paths:
         plant = {"urdf": self._file(config.plant.urdf, ("plant", "urdf")), "packages": packages}
         robot = self._file(config.robot, ("robot",))
         update = {"robot": robot, "robot_options": options, "plant": config.plant.model_copy(update=plant)}
+        if config.law.estimates_file is not None:
+            estimates = {"estimates_file": self._file(config.law.estimates_file, ("law", "estimates_file"))}
+            update["law"] = config.law.model_copy(update=estimates)
         return replace(run, config=config.model_copy(update=update))
 
     def _file(self, given: str, key: KeyPath) -> str:
