@@ -85,13 +85,11 @@ def test_a_run_starts_from_what_another_has_learned(demo: ScenarioResult, tmp_pa
     learned = demo.runs[1].trace.estimates[-1]
     law = {"initial_estimates": {}, "estimates_file": str(demo.folder / "adaptation_estimates.yaml")}
     setup = _prepare(tmp_path, _document(law=law))
-    entry = setup.library.law(setup.host.law).state[0]
-    assert entry.name == "pi_hat"
+    entry = next(entry for entry in setup.library.law(setup.host.law).state if entry.name == "pi_hat")
     start = setup.host.state_vector[entry.offset : entry.offset + entry.size]
     np.testing.assert_array_equal(start, learned.ravel())  # the file has all digits of a double
-    message = "unknown key 'friction_hat'"
     (tmp_path / "wrong.yaml").write_text(Path(law["estimates_file"]).read_text() + "friction_hat: [0.0]\n")
-    with pytest.raises(ThunderError, match=message):
+    with pytest.raises(ThunderError, match="wrong.yaml: unknown key 'friction_hat'"):
         _prepare(tmp_path, _document(law={**law, "estimates_file": "wrong.yaml"}))
 
 

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.host import Configuration, ControlSession, Guard, Library, Limits, Note, Options, save_estimates
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Guard,
+    Library,
+    Limits,
+    Note,
+    Options,
+    save_estimates,
+)
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare

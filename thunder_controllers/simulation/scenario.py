@@ -65,6 +65,10 @@ class PlantSection(PlantOptions):
         return self
 
 
+FIRST_ESTIMATES = {"initial_estimates", "estimates_file"}
+"""Keys of a law of which there is one at most."""
+
+
 class LawSection(Strict):
     """Which law, built with which options, with which gains and first estimates of adapted links."""
 
@@ -267,7 +271,8 @@ def _run(index: int, entry: RunEntry, document: YamlDocument, changes: Mapping[s
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`.
 
-    Gains are those of one law: a mapping that names another has none of them.
+    Gains are those of one law: a mapping that names another has none of them. First estimates are those that are named
+    last, in the file or in the scenario.
     """
     result = dict(base)
     for key, value in over.items():
@@ -276,6 +281,8 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             kind = below.get("type")
             if value.get("name", law := below.get("name", LawSection().name)) != law:
                 below = {name: kept for name, kept in below.items() if name != "gains"}
+            if named := FIRST_ESTIMATES & set(value):
+                below = {name: kept for name, kept in below.items() if name not in FIRST_ESTIMATES - named}
             value = merged(below, value) if value.get("type", kind) == kind else value
         result[key] = value
     return result
