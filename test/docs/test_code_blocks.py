@@ -43,7 +43,7 @@ NOT_HERE = {
     r"thunder .*(adaptation=drem|adaptation_schemes)": "needs a package: test_user_adaptations",
     r"make fuzz": "minutes to hours: continuous integration runs it, in a short form",
     r"cmake |build/example/": "test_use_from_code and test_packaging build and run it",
-    r"pip install --editable|python -m pytest$|thunder (\w+ |run src/)new_project": "test_packaging tests a new project",
+    r"pip install --editable|python -m pytest$|thunder (\w+ |run src/)new_project": "test_packaging does that",
 }
 """Beginnings of commands that are not run, and why."""
 
