@@ -107,6 +107,11 @@ def test_a_reference_is_read_as_the_class_of_its_type(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key": ("duration: 2", "duraton: 2", ":12: duraton: unknown key 'duraton'; valid: duration, description, "),
+    "key like no other": (
+        "duration: 2",
+        "period: 2",
+        ":12: period: unknown key 'period'; valid: robot, robot_options, ee_link, plant, law, reference, ",
+    ),
     "unknown nested key": ("torque_delay", "delay", ":18: runs[1].overrides.plant.delay: unknown key 'delay'"),
     "missing key": ("start: {q: [0, 0]}", "", ":1: missing key 'start'; valid: a value for it"),
     "duplicate key": ("duration: 2", "duration: 2\nname: x", ":13: name: duplicate key, first on line 1"),
