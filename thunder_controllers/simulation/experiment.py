@@ -97,8 +97,11 @@ def run_scenario(
         setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
         results = [run_prepared(setup, run, progress, watch) for setup, run in zip(setups, scenario.runs, strict=True)]
         for setup, run, result in zip(setups, scenario.runs, results, strict=True):
+            learned = folder / f"{run.name}_estimates.yaml"
             if run.adaptation and setup.adapted_links and result.metrics["fault"] is None:
-                _save_estimates(setup, result.trace, folder / f"{run.name}_estimates.yaml")
+                _save_estimates(setup, result.trace, learned)
+            else:
+                learned.unlink(missing_ok=True)  # of an earlier run under this name
     return write_results(scenario, results, folder)
 
 
