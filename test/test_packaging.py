@@ -442,6 +442,20 @@ def test_the_host_is_found_in_an_installed_prefix_and_moves_an_arm(prefix: Path,
 
 @needs_cmake
 @pytest.mark.skipif(not (EIGEN / "share/eigen3/cmake").is_dir(), reason="Eigen's configuration is not installed")
+def test_the_program_of_the_page_builds_and_runs(prefix: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs/cpp.md").read_text(encoding="utf-8")
+    for name, start in (("CMakeLists.txt", "```cmake\ncmake_min"), ("main.cpp", "```cpp\n#include")):
+        block = page[page.index(start) :].partition("\n")[2].partition("```")[0]
+        (tmp_path / name).write_text(block, encoding="utf-8")
+    options = (f"-DCMAKE_PREFIX_PATH={prefix}", WITHOUT_DEBIANS_EIGEN)
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", *options)
+    run("cmake", "--build", tmp_path / "build")
+    robot = prefix / SHARE / "robots" / "planar3r_generatedFiles"
+    assert len(re.findall(r"N·m", run(tmp_path / "build" / "my_program", robot))) == 3
+
+
+@needs_cmake
+@pytest.mark.skipif(not (EIGEN / "share/eigen3/cmake").is_dir(), reason="Eigen's configuration is not installed")
 def test_a_robot_is_found_in_an_installed_prefix(prefix: Path, tmp_path: Path) -> None:
     program = build_example("generated_robot", prefix, tmp_path) / "computed_torque"
     assert len(run(program).split()) == 3

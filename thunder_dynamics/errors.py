@@ -23,6 +23,9 @@ LONGEST_INPUT = 60
 LONGEST_LIST = 8
 """Names that a message lists in full."""
 
+LONGEST_UNLIKE = 20
+"""The same where none is like the one that was given, so that nobody can guess which is meant."""
+
 _spelling: ContextVar[Mapping[str, str]] = ContextVar("spelling", default=MappingProxyType({}))
 
 
@@ -47,13 +50,13 @@ def listed(names: Sequence[str]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """What a message lists where `name` is none of `names`: some of them, and which one may be meant."""
+    """What a message lists where `name` is none of `names`: all or some of them, and which one may be meant."""
     known = list(names)
-    if len(known) <= LONGEST_LIST:
-        text = listed(known) or "none"
+    close = difflib.get_close_matches(name, known, LONGEST_LIST // 2, 0.5)
+    if len(known) <= (LONGEST_LIST if close else LONGEST_UNLIKE):
+        text = ", ".join(known) or "none"
     else:
-        close = difflib.get_close_matches(name, known, LONGEST_LIST // 2, 0.5) or known[: LONGEST_LIST // 2]
-        text = f"{', '.join(close)}, … ({len(known)} in all)"
+        text = f"{', '.join(close or known[: LONGEST_LIST // 2])}, … ({len(known)} in all)"
     meant = difflib.get_close_matches(name, known, 1, 0.75)
     return f"{text} (did you mean {meant[0]}?)" if meant else text
 
@@ -176,6 +179,22 @@ def all_loaded(entries: Iterable[EntryPoint]) -> dict[str, Any]:
 
 class RobotFileError(ThunderError):
     """A robot description cannot be read, or says something that no robot can be."""
+
+
+class AmbiguousEndError(RobotFileError):
+    """Several links of a URDF could be the end effector, and none was chosen.
+
+    Args:
+        ends: These links.
+        carrier: The link that carries them.
+        valid: What can be chosen, and how.
+        where: The file.
+    """
+
+    def __init__(self, ends: Sequence[str], carrier: str, *, where: str, valid: str) -> None:
+        self.ends = tuple(ends)
+        self.carrier = carrier
+        super().__init__(f"several links could be the end effector: {listed(ends)}", where=where, valid=valid)
 
 
 class ModelError(ThunderError):

@@ -101,6 +101,17 @@ def test_it_keeps_to_ranges_and_says_how_the_file_is_read(tmp_path: Path) -> Non
     assert load_scenario(tmp_path / "arm/scenario.yaml").runs[1].config.ee_link == "my_flange"
 
 
+def test_the_link_that_carries_several_tips_is_the_end_effector_and_it_says_so(tmp_path: Path) -> None:
+    tips = "".join(
+        f'<link name="{tip}"/><joint name="to_{tip}" type="fixed"><parent link="l6"/><child link="{tip}"/></joint>'
+        for tip in ("tool0", "ee_link")
+    )
+    (tmp_path / "arm.urdf").write_text(_light_arm().replace("</robot>", f"{tips}</robot>"))
+    result = CliRunner().invoke(new, [str(tmp_path / "arm"), "--robot", str(tmp_path / "arm.urdf")])
+    assert result.output.startswith("End effector: l6, which carries tool0, ee_link; --ee-link chooses another\nNext: ")
+    assert yaml.safe_load((tmp_path / "arm/scenario.yaml").read_text())["ee_link"] == "l6"
+
+
 @pytest.mark.parametrize(("limit", "changed", "expected"), [('er="1.7', 'er="0.3', 0.15), ('y="10"', 'y="0.1"', 0.053)])
 def test_it_moves_a_quarter_of_a_range_and_at_a_third_of_a_speed(
     limit: str, changed: str, expected: float, tmp_path: Path

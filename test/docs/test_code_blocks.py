@@ -44,7 +44,7 @@ NOT_HERE = {
     r"make fuzz": "minutes to hours: continuous integration runs it, in a short form",
     r"cmake |build/example/": "test_use_from_code and test_packaging build and run it",
     r"thunder try z1": "needs example-robot-data: make test-collection",
-    r"pip install --editable|python -m pytest$|thunder (\w+|run src/)\s?new_project": "test_packaging begins a project",
+    r"pip install --editable|python -m pytest$|thunder (\w+ |run src/)new_project": "test_packaging does that",
 }
 """Beginnings of commands that are not run, and why."""
 

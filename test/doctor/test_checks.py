@@ -23,6 +23,7 @@ from thunder_dynamics.model import Frame, Joint, JointKind, Limits, Link, Pose, 
 
 BY_NAME = {check.name: check for check in CHECKS}
 JOINTS = ("shoulder", "elbow")
+LAW, GAIN = "joint_adaptive", "K_d"
 LOAD = Inertia(0.5, (0.02, 0.0, 0.1))
 STATUS = "proc/self/status"
 LIMITS = "proc/self/limits"
@@ -113,6 +114,15 @@ def with_library(library: Library, folder: Path) -> dict[str, Example]:
         ),
         "processor": Example(
             [case()], [case(library=Library(compile_pendulum2(folder, "BREAK_INSTRUCTION")))], [Case()]
+        ),
+        "parameters": Example(
+            [case(parameters={"law": LAW, "gains": {GAIN: 2.0}, "update_rate": 1000}), case(parameters={})],
+            [
+                case(parameters={f"gains.{GAIN}_": 2.0}),
+                case(parameters={"law": "no_law"}),
+                case(parameters={"effort_limits": [8.0, 8.0]}),
+            ],
+            [case(), Case(parameters={}), case(parameters={"x": 1}, graph=Graph(parameters={"x": 1}))],
         ),
         "joint_names": Example(
             [case(description=arm()), case(description=arm(("a", "b")), parameters={"joints": ["a", "b"]})],
@@ -248,6 +258,12 @@ def test_a_limit_that_is_too_wide_is_named(examples: dict[str, Example]) -> None
     assert (effort, velocity) == ("shoulder effort 30 beyond 29", "elbow velocity 5 beyond 4")
     assert lower == "shoulder lower -2.5 beyond -1, elbow lower -2.5 beyond -1"
     assert wrong == "effort_limit has 1 values"
+
+
+def test_a_misspelt_parameter_is_named(examples: dict[str, Example]) -> None:
+    gain, law, limit = (BY_NAME["parameters"](case).seen for case in examples["parameters"].wrong)
+    assert gain.startswith(f"no gains.{GAIN}_: ") and f"did you mean gains.{GAIN}?" in gain
+    assert law.startswith("no law no_law; ") and "did you mean effort_limit?" in limit
 
 
 def test_an_instruction_that_is_missing_is_named(examples: dict[str, Example]) -> None:

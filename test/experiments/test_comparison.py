@@ -12,6 +12,7 @@ import yaml
 from command_line import Ended, thunder
 from evaluation import ROOT
 
+from thunder_controllers.experiments import comparison
 from thunder_controllers.experiments.comparison import MEASURES, make_plan, parse_grid, shown
 from thunder_controllers.experiments.engine import summarise
 from thunder_controllers.experiments.experiment import Case, Outcome
@@ -84,6 +85,17 @@ def test_notes_say_what_of_the_scenario_does_not_apply(tmp_path: Path) -> None:
     plan = make_plan(run, [("slotine_li", {})], {}, 1)
     assert plan.group.cases[0].config.law.gains == {"gamma": 0.5}
     assert plan.notes == ("slotine_li: the scenario's gains of k_n do not apply",)
+
+
+def test_saved_estimates_are_those_of_the_scenario_s_own_law(tmp_path: Path) -> None:
+    """Whatever another law or other options adapt, the file does not say."""
+    (tmp_path / "learned.yaml").touch()
+    config = load_scenario(_file(tmp_path, JOINT, law={"name": "slotine_li"})).runs[-1].config
+    law = config.law.model_copy(update={"estimates_file": str(tmp_path / "learned.yaml")})
+    config = config.model_copy(update={"law": law})
+    assert comparison._under(config, ("slotine_li", {}), "own")[0].law.estimates_file == law.estimates_file
+    other, _, notes = comparison._under(config, ("slotine_li", {"friction": "adapted"}), "other")
+    assert (other.law.estimates_file, notes) == (None, ["other: the scenario's estimates_file does not apply"])
 
 
 def test_runs_leave_csv_table_and_figure_and_are_not_run_again(tmp_path: Path) -> None:

@@ -95,6 +95,11 @@ def test_adaptation_is_frozen_and_goes_on(arm: Arm) -> None:
     arm.freeze(False)
 
 
+def test_what_was_learned_is_saved(arm: Arm) -> None:
+    file = arm.save_estimates()
+    assert 'links: ["panda_link7"]' in file.read_text()
+
+
 def test_what_cannot_be_done_is_said(arm: Arm, domain: int) -> None:
     with pytest.raises(ControllerError, match="target_pose"):
         arm.move([2.0, 0.0, 0.5])

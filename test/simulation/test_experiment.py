@@ -71,7 +71,7 @@ def test_estimates_stay_without_adaptation(demo: ScenarioResult) -> None:
 def test_files_are_written_and_agree(demo: ScenarioResult) -> None:
     names = sorted(path.name for path in demo.folder.iterdir())
     expected = [f"{run}{kind}.npz" for run in ("adaptation", "no_adaptation") for kind in ("", "_frames", "_timing")]
-    assert names == sorted([*expected, "metrics.json", "scenario.yaml"])
+    assert names == sorted([*expected, "adaptation_estimates.yaml", "metrics.json", "scenario.yaml"])
     metrics = json.loads((demo.folder / "metrics.json").read_text())
     assert metrics == json.loads(json.dumps(demo.metrics))
     ratio = metrics["runs"]["no_adaptation"]["final_error_norm"] / metrics["runs"]["adaptation"]["final_error_norm"]
@@ -79,6 +79,18 @@ def test_files_are_written_and_agree(demo: ScenarioResult) -> None:
     assert metrics["runs"]["adaptation"]["control_step_us"]["median"] > 0.0
     trace = Trace.load(demo.folder / "adaptation.npz")
     np.testing.assert_array_equal(trace.q, demo.runs[1].trace.q)
+
+
+def test_a_run_starts_from_what_another_has_learned(demo: ScenarioResult, tmp_path: Path) -> None:
+    learned = demo.runs[1].trace.estimates[-1]
+    law = {"initial_estimates": {}, "estimates_file": str(demo.folder / "adaptation_estimates.yaml")}
+    setup = _prepare(tmp_path, _document(law=law))
+    entry = next(entry for entry in setup.library.law(setup.host.law).state if entry.name == "pi_hat")
+    start = setup.host.state_vector[entry.offset : entry.offset + entry.size]
+    np.testing.assert_array_equal(start, learned.ravel())  # the file has all digits of a double
+    (tmp_path / "wrong.yaml").write_text(Path(law["estimates_file"]).read_text() + "friction_hat: [0.0]\n")
+    with pytest.raises(ThunderError, match="wrong.yaml: unknown key 'friction_hat'"):
+        _prepare(tmp_path, _document(law={**law, "estimates_file": "wrong.yaml"}))
 
 
 def test_recorded_efforts_replay_the_motion(demo: ScenarioResult, tmp_path: Path) -> None:

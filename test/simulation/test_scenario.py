@@ -55,6 +55,23 @@ def test_defaults_and_values(tmp_path: Path) -> None:
     assert first.config.robot == str(tmp_path / "robot.yaml")
 
 
+def test_first_estimates_come_from_a_file_or_from_the_scenario(tmp_path: Path) -> None:
+    """The file lies where the scenario says, relative to its own; both at once contradict each other."""
+    (tmp_path / "learned.yaml").touch()
+    estimates = "  initial_estimates:\n    tool: {mass: 2.5, com: [0.2, 0.2, 0.2]}\n"
+    run = _load(tmp_path, TEXT.replace(estimates, "  estimates_file: learned.yaml\n")).runs[0]
+    assert run.config.law.estimates_file == str(tmp_path / "learned.yaml")
+    laid = load_scenario(tmp_path / "scenario.yaml", {"law": {"initial_estimates": {"tool": {"mass": 1.0}}}})
+    assert (laid.runs[0].config.law.estimates_file, len(laid.runs[0].config.law.initial_estimates)) == (None, 1)
+    _load(tmp_path)
+    laid = load_scenario(tmp_path / "scenario.yaml", {"law": {"estimates_file": "learned.yaml"}})
+    assert not laid.runs[0].config.law.initial_estimates
+    with pytest.raises(ScenarioError, match="law: initial_estimates beside estimates_file; valid: one of them"):
+        _load(tmp_path, TEXT.replace(estimates, f"  estimates_file: learned.yaml\n{estimates}"))
+    with pytest.raises(ScenarioError, match=r"law.estimates_file: no file other.yaml; valid: a file, seen from"):
+        _load(tmp_path, TEXT.replace(estimates, "  estimates_file: other.yaml\n"))
+
+
 def test_velocities_are_measured_by_differences_unless_the_scenario_says_exact(tmp_path: Path) -> None:
     exact = _load(tmp_path, TEXT.replace("torque_delay: 0.001", "velocity: exact")).runs[1].config.plant
     default = _load(tmp_path).runs[0].config.plant
@@ -90,6 +107,11 @@ def test_a_reference_is_read_as_the_class_of_its_type(tmp_path: Path) -> None:
 
 BAD = {
     "unknown key": ("duration: 2", "duraton: 2", ":12: duraton: unknown key 'duraton'; valid: duration, description, "),
+    "key like no other": (
+        "duration: 2",
+        "period: 2",
+        ":12: period: unknown key 'period'; valid: robot, robot_options, ee_link, plant, law, reference, ",
+    ),
     "unknown nested key": ("torque_delay", "delay", ":18: runs[1].overrides.plant.delay: unknown key 'delay'"),
     "missing key": ("start: {q: [0, 0]}", "", ":1: missing key 'start'; valid: a value for it"),
     "duplicate key": ("duration: 2", "duration: 2\nname: x", ":13: name: duplicate key, first on line 1"),

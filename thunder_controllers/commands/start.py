@@ -15,7 +15,13 @@ import yaml
 
 from thunder_controllers.commands.run import run, verbose_option
 from thunder_controllers.resources import share
-from thunder_dynamics.errors import InconsistentInertiaWarning, ModelError, ThunderError, listed
+from thunder_dynamics.errors import (
+    AmbiguousEndError,
+    InconsistentInertiaWarning,
+    ModelError,
+    ThunderError,
+    listed,
+)
 from thunder_dynamics.joints import Joint, JointKind
 from thunder_dynamics.model import GRAVITY, SINGLE_JOINTS, RobotModel
 from thunder_dynamics.readers import load_model, locate
@@ -107,7 +113,11 @@ def try_(
 def new(folder: Path, robot: str | None, reading: dict[str, Any]) -> None:
     """Begin a project in DIR: a robot, a law, a scenario and their test, for pip and for colcon."""
     if robot is not None:
-        file = begin_scenario(folder, robot, reading)
+        try:
+            file = begin_scenario(folder, robot, reading)
+        except AmbiguousEndError as error:
+            click.echo(f"End effector: {error.carrier}, which carries {listed(error.ends)}; --ee-link chooses another")
+            file = begin_scenario(folder, robot, {**reading, "ee_link": error.carrier})
         outside = (os.path.abspath(path) for path in reading.get("packages", {}).values())
         allowed = "".join(f" --xacro-folder {path}" for path in dict.fromkeys(outside))
         click.echo(f"Next: thunder run {file}{allowed}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,26 @@ import numpy as np
 from thunder_controllers.doctor.check import Case, Finding, NotApplicableError, check
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Library, Limits, Options
-from thunder_dynamics.errors import LawError, listed
+from thunder_controllers.ros.common.declarations import controller_parameters
+from thunder_dynamics.errors import LawError, listed, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Pose
 from thunder_dynamics.model import RobotModel
 
 OPTIONS = ("effort_limit", "velocity_limit")
 """Parameters of the controller that stand for limits of the library."""
+
+OF_EVERY_CONTROLLER = {
+    "type",
+    "params_file",
+    "fallback_controllers",
+    "node_options_args",
+    "update_rate",
+    "is_async",
+    "thread_priority",
+    "use_sim_time",
+}
+"""Parameters that controller_manager and the base classes declare."""
 
 ROUNDED = 1e-6
 """Relative: limits are written with so many digits."""
@@ -64,6 +77,37 @@ def _joints(case: Case) -> Sequence[str]:
     """What the controller calls the joints."""
     library: Library = case.needed("library")
     return tuple((case.parameters or {}).get("joints") or library.joint_names)
+
+
+@check(
+    "names of the controller's parameters, and its law",
+    valid="declared by plugin or node, gains of the law, a law of the library",
+    mend="the name that is meant: all are in docs/reference/ros-interface.md, gains in docs/reference/laws.md",
+)
+def parameters(case: Case) -> Finding:
+    """A node passes over what it does not declare: under a misspelt name a gain keeps its default."""
+    if case.graph is not None and case.graph.parameters:
+        raise NotApplicableError("a running controller has only what it declares")
+    library: Library = case.needed("library")
+    given = dict(_flat(case.needed("parameters")))
+    law = given.get("law")
+    if law and law not in library.laws:
+        return Finding(False, f"no law {law}; {nearest(str(law), library.laws)}")
+    gains = {f"gains.{gain.name}" for name in ([law] if law else library.laws) for gain in library.law(name).gains}
+    known = gains | {parameter.name for parameter in controller_parameters()} | OF_EVERY_CONTROLLER
+    wrong = [name for name in given if name not in known and not name.startswith("qos_overrides.")]
+    return Finding(
+        not wrong, "; ".join(f"no {name}: {nearest(name, sorted(known))}" for name in wrong) or f"{len(given)}"
+    )
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Values by the names that ROS has for them: groups joined by dots."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 @check(
@@ -162,4 +206,4 @@ def _poses(model: RobotModel) -> list[Pose]:
     return poses
 
 
-ROBOT = (processor, joint_names, limits, gravity, load)
+ROBOT = (processor, parameters, joint_names, limits, gravity, load)

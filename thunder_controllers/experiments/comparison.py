@@ -142,7 +142,11 @@ def _under(config: RunConfig, request: LawRequest, label: str) -> tuple[RunConfi
     for key, what in (("gains", "gains"), ("initial_estimates", "first estimates")):
         if lost := [one for one in getattr(scenario, key) if one not in kept[key]]:
             notes.append(f"{label}: the scenario's {what} of {', '.join(lost)} do not apply")
-    return config.model_copy(update={"law": law.model_copy(update=kept)}), known, notes
+    files: dict[str, None] = {}
+    if scenario.estimates_file is not None and (name, dict(options)) != (scenario.name, dict(scenario.options)):
+        files = {"estimates_file": None}
+        notes.append(f"{label}: the scenario's estimates_file does not apply")
+    return config.model_copy(update={"law": law.model_copy(update={**kept, **files})}), known, notes
 
 
 class Kept:
@@ -155,6 +159,8 @@ class Kept:
     def _file(self, case: Case) -> Path:
         robot = load_robot(case.config)
         config = case.config.model_dump(mode="json", exclude={"robot": True, "plant": {"urdf"}})
+        if case.config.law.estimates_file is not None:  # by what it says, not by where it lies
+            config["law"]["estimates_file"] = Path(case.config.law.estimates_file).read_text(encoding="utf-8")
         held = [one.name for one in fields(Outcome)]
         parts = [__version__, held, robot.library.hash, canonical(robot.description), config]
         text = json.dumps([*parts, case.adaptation, case.window], sort_keys=True)

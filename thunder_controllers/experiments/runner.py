@@ -66,7 +66,7 @@ def load_robot(config: RunConfig) -> Robot:
 def shared_by(config: RunConfig) -> str:
     """What cases of one robot, law and plant have in common, as text."""
     keys = {"robot", "robot_options", "ee_link", "plant", "law"}
-    text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates"}})
+    text = config.model_dump_json(include=keys, exclude={"law": {"gains", "initial_estimates", "estimates_file"}})
     shared = json.loads(text)
     described = ("engine", "urdf", "xacro_args", "packages", "locked_joints")
     shared["plant"] = {key: shared["plant"][key] for key in described}

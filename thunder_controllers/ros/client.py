@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -241,6 +242,14 @@ class Arm:
         """
         self._call(SetBool, "freeze_adaptation", SetBool.Request(data=keeps))
 
+    def save_estimates(self) -> Path:
+        """Save what was learned, in the file that the controller answers with: the `estimates_file` of a next start.
+
+        Raises:
+            ControllerError: if the controller refuses or does not answer.
+        """
+        return Path(self._call(Trigger, "save_estimates", Trigger.Request()))
+
     def start(self) -> None:
         """Go along the figure of the controller's parameters; `ControllerError` as of `freeze`."""
         self._call(Trigger, "start", Trigger.Request())
@@ -289,7 +298,7 @@ class Arm:
             raise ControllerError(f"no answer within {self._timeout:g} s", where=where, valid="a controller that runs")
         return future.result()
 
-    def _call(self, kind: Any, service: str, request: Any) -> None:
+    def _call(self, kind: Any, service: str, request: Any) -> str:
         if service not in self._clients:
             self._clients[service] = self._node.create_client(kind, self._named(service))
         client = self._clients[service]
@@ -299,6 +308,7 @@ class Arm:
         answer = self._answer(client.call_async(request), service)
         if not answer.success:
             raise ControllerError(answer.message, where=self._named(service))
+        return str(answer.message)
 
     def _pose_of(self, target: ArrayLike) -> FloatArray:
         given = np.asarray(target, dtype=float)

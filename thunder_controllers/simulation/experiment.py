@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.host import Guard, Library, Limits, Note
+from thunder_controllers.host import (
+    Configuration,
+    ControlSession,
+    Guard,
+    Library,
+    Limits,
+    Note,
+    Options,
+    save_estimates,
+)
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
@@ -72,6 +81,8 @@ def run_scenario(
 ) -> ScenarioResult:
     """Run all runs, then write their traces, times and frames, `scenario.yaml` and `metrics.json` into `folder`.
 
+    What a run has learned is written too, as an `estimates_file`, where no fault stopped it.
+
     Args:
         scenario: See `load_scenario`.
         folder: Made if need be; files of the same names are replaced when all runs are done, and not before.
@@ -85,7 +96,22 @@ def run_scenario(
     with _written(folder):  # before the runs too: they may take long
         setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
         results = [run_prepared(setup, run, progress, watch) for setup, run in zip(setups, scenario.runs, strict=True)]
+        for setup, run, result in zip(setups, scenario.runs, results, strict=True):
+            learned = folder / f"{run.name}_estimates.yaml"
+            if run.adaptation and setup.adapted_links and result.metrics["fault"] is None:
+                _save_estimates(setup, result.trace, learned)
+            else:
+                learned.unlink(missing_ok=True)  # of an earlier run under this name
     return write_results(scenario, results, folder)
+
+
+def _save_estimates(setup: Setup, trace: Trace, path: Path) -> None:
+    """Write the last estimates of a trace as the file that a law starts from, by the host, as a controller does."""
+    configuration = Configuration(setup.library, law=setup.host.law)
+    adapted = [entry for entry in configuration.law.state if entry.is_adapted]
+    learned = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
+    session = ControlSession(configuration, Options(accepts_unstable_gains=True), estimates=learned)
+    save_estimates(path, configuration, session.snapshot())
 
 
 def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None) -> RunResult:

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray, per_joint
-from thunder_controllers.host import Controller, Law, Library, Limits, Note, OptionInfo, Options, option_list
+from thunder_controllers.host import (
+    Configuration,
+    Controller,
+    Law,
+    Library,
+    Limits,
+    Note,
+    OptionInfo,
+    Options,
+    option_list,
+    read_estimates,
+)
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Follower, Reference, Trajectory
@@ -329,7 +340,9 @@ def adapted_links(model: RobotModel, law: Any, config: RunConfig) -> tuple[str, 
 
 
 def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) -> dict[str, FloatArray]:
-    """First estimates: the robot's own parameters, but of the links that the scenario names."""
+    """First estimates: those of a file, or the robot's own parameters but of the links that the scenario names."""
+    if config.law.estimates_file is not None:
+        return read_estimates(config.law.estimates_file, Configuration(library, law=config.law.name))
     wanted: Mapping[str, Body] = config.law.initial_estimates
     if not links:
         return {}

@@ -65,6 +65,10 @@ class PlantSection(PlantOptions):
         return self
 
 
+FIRST_ESTIMATES = {"initial_estimates", "estimates_file"}
+"""Keys of a law of which there is one at most."""
+
+
 class LawSection(Strict):
     """Which law, built with which options, with which gains and first estimates of adapted links."""
 
@@ -72,6 +76,13 @@ class LawSection(Strict):
     options: dict[str, Any] = Field(default_factory=dict)
     gains: dict[str, GainValue] = Field(default_factory=dict)
     initial_estimates: dict[str, Body] = Field(default_factory=dict)
+    estimates_file: str | None = None
+
+    @model_validator(mode="after")
+    def _starts_from_one(self) -> LawSection:
+        if self.estimates_file is not None and self.initial_estimates:
+            raise ValueError("initial_estimates beside estimates_file (valid: one of them)")
+        return self
 
 
 def law_text(name: str, options: Mapping[str, Any]) -> str:
@@ -260,7 +271,8 @@ def _run(index: int, entry: RunEntry, document: YamlDocument, changes: Mapping[s
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge mappings recursively; a value of another kind, or a mapping of another `type`, replaces that of `base`.
 
-    Gains are those of one law: a mapping that names another has none of them.
+    Gains are those of one law: a mapping that names another has none of them. First estimates are those that are named
+    last, in the file or in the scenario.
     """
     result = dict(base)
     for key, value in over.items():
@@ -269,6 +281,8 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             kind = below.get("type")
             if value.get("name", law := below.get("name", LawSection().name)) != law:
                 below = {name: kept for name, kept in below.items() if name != "gains"}
+            if named := FIRST_ESTIMATES & set(value):
+                below = {name: kept for name, kept in below.items() if name not in FIRST_ESTIMATES - named}
             value = merged(below, value) if value.get("type", kind) == kind else value
         result[key] = value
     return result
@@ -324,6 +338,9 @@ class _Paths:
         plant = {"urdf": self._file(config.plant.urdf, ("plant", "urdf")), "packages": packages}
         robot = self._file(config.robot, ("robot",))
         update = {"robot": robot, "robot_options": options, "plant": config.plant.model_copy(update=plant)}
+        if config.law.estimates_file is not None:
+            estimates = {"estimates_file": self._file(config.law.estimates_file, ("law", "estimates_file"))}
+            update["law"] = config.law.model_copy(update=estimates)
         return replace(run, config=config.model_copy(update=update))
 
     def _file(self, given: str, key: KeyPath) -> str:
