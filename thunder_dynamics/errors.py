@@ -181,22 +181,6 @@ class RobotFileError(ThunderError):
     """A robot description cannot be read, or says something that no robot can be."""
 
 
-class AmbiguousEndError(RobotFileError):
-    """Several links of a URDF could be the end effector, and none was chosen.
-
-    Args:
-        ends: These links.
-        carrier: The link that carries them.
-        valid: What can be chosen, and how.
-        where: The file.
-    """
-
-    def __init__(self, ends: Sequence[str], carrier: str, *, where: str, valid: str) -> None:
-        self.ends = tuple(ends)
-        self.carrier = carrier
-        super().__init__(f"several links could be the end effector: {listed(ends)}", where=where, valid=valid)
-
-
 class ModelError(ThunderError):
     """A `RobotModel` was assembled from values that contradict each other."""
 

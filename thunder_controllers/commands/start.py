@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import warnings
@@ -15,16 +14,7 @@ import yaml
 
 from thunder_controllers.commands.run import run, verbose_option
 from thunder_controllers.resources import share
-from thunder_dynamics.errors import (
-    AmbiguousEndError,
-    InconsistentInertiaWarning,
-    ModelError,
-    ThunderError,
-    listed,
-)
-from thunder_dynamics.joints import Joint, JointKind
-from thunder_dynamics.model import GRAVITY, SINGLE_JOINTS, RobotModel
-from thunder_dynamics.readers import load_model, locate
+from thunder_dynamics.errors import InconsistentInertiaWarning, ThunderError
 from thunder_dynamics.readers.command_options import reading_options
 from thunder_dynamics.storage.whole import write_whole
 
@@ -39,12 +29,6 @@ TEMPLATE = "examples/new_project"
 
 TEMPLATE_NAME = "new_project"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-FREQUENCIES = (0.1, 0.15, 0.2, 0.25)
-"""Of the joints in turn, in a scenario for one's own robot [Hz]: together they repeat after 20 s."""
-
-LARGEST = {JointKind.REVOLUTE: 0.3, JointKind.PRISMATIC: 0.1}
-"""Amplitudes of its joints [rad or m]."""
 
 
 class ProjectError(ThunderError):
@@ -108,126 +92,32 @@ def try_(
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--robot", help="A scenario for that YAML, URDF or xacro file instead, with an unknown payload.")
-@reading_options("ee_link", "locked_joints", "xacro_args", "packages")
-def new(folder: Path, robot: str | None, reading: dict[str, Any]) -> None:
+def new(folder: Path) -> None:
     """Begin a project in DIR: a robot, a law, a scenario and their test, for pip and for colcon."""
-    if robot is not None:
-        try:
-            file = begin_scenario(folder, robot, reading)
-        except AmbiguousEndError as error:
-            click.echo(f"End effector: {error.carrier}, which carries {listed(error.ends)}; --ee-link chooses another")
-            file = begin_scenario(folder, robot, {**reading, "ee_link": error.carrier})
-        outside = (os.path.abspath(path) for path in reading.get("packages", {}).values())
-        allowed = "".join(f" --xacro-folder {path}" for path in dict.fromkeys(outside))
-        click.echo(f"Next: thunder run {file}{allowed}")
-        return
-    if reading:
-        raise ProjectError("options of a robot file, but no file", valid="--robot FILE")
     for file in begin_project(folder):
         click.echo(str(file))
     click.echo(f"Next: cd {folder} && pip install --editable '.[test]' && python -m pytest")
 
 
 def _written(file: Path, name: str, trial: Trial) -> Path:
-    """The scenario of a trial, in a file of a folder that is made if need be."""
-    runs = [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}]
+    """The scenario of a trial, in a file of a folder that is made if need be; paths are relative to it."""
+
+    def seen(path: str) -> str:
+        return os.path.relpath(path, file.parent.resolve())
+
+    plant: Mapping[str, Any] = trial.scenario["plant"]
     document = {
         "name": name,
         "description": "\n".join((*trial.facts, trial.conditions)),
         **trial.scenario,
-        "runs": runs,
+        "robot": seen(trial.scenario["robot"]),
+        "plant": {**plant, "urdf": seen(plant["urdf"])},
+        "runs": [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}],
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
     write_whole(file, lambda out: out.write(text.encode()))
     return file
-
-
-def begin_scenario(folder: Path, robot: str, reading: Mapping[str, Any]) -> Path:
-    """Write `scenario.yaml`, in which a robot moves with a payload that its controller does not know.
-
-    Its joints move about the middle of their ranges, once without adaptation and once with; the payload, at the end
-    effector, weighs a tenth of what moves, 1 kg at most.
-
-    Args:
-        folder: New or empty; the scenario is named as its last part.
-        robot: The robot's file or name.
-        reading: Options of its reader.
-
-    Returns:
-        The file.
-
-    Raises:
-        ProjectError: if the name is none, or there is something in the folder.
-        ThunderError: as the reader raises; also for joints that control laws do not take.
-    """
-    name, file, model = _check_folder(folder), locate(robot).resolve(), load_model(robot, **reading)
-    if others := model.other_joints:
-        raise ModelError(f"the joints {listed(others)}", where=str(file), valid=SINGLE_JOINTS)
-    options = dict(reading)
-    if any(map(math.isnan, model.rotor_inertias)):  # the simulated arm has none where its file says nothing of them
-        options["without_rotors"] = True
-    if "packages" in options:  # relative to the scenario there, to the working directory here
-        options["packages"] = {package: os.path.abspath(path) for package, path in options["packages"].items()}
-    scenario = _scenario(model, os.path.relpath(file, folder.resolve()), options)
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / "scenario.yaml"
-    with target.open("w", encoding="utf-8") as out:
-        keys = "docs/reference/scenario.md lists the keys."
-        out.write(f"# {model.name} carries what its controller does not know. {keys}\n")
-        yaml.safe_dump({"name": name, **scenario}, out, sort_keys=False, default_flow_style=None, width=120)
-    return target
-
-
-def _scenario(model: RobotModel, path: str, options: dict[str, Any]) -> dict[str, Any]:
-    """What it says but for its name."""
-    own = {"ee_link": options.pop("ee_link")} if "ee_link" in options else {}
-    xacro = {key: options[key] for key in ("xacro_args", "packages") if key in options}
-    mass = sum(link.inertia.mass for link in model.links)
-    weight = min(1.0, 0.1 * mass)
-    place = {"link": model.link_names[model.ee_link], "com": [round(x, 6) for x in model.ee.tr]}
-    rubs = any(link.coulomb or any(link.friction) for link in model.links)
-    joints = [link.joint for link in model.links]
-    frequencies = [FREQUENCIES[i % len(FREQUENCIES)] for i in range(model.n)]
-    centre = [_middle(joint) for joint in joints]
-    law: dict[str, Any] = {"name": "slotine_li", **({"options": {"friction": "adapted"}} if rubs else {})}
-    return {
-        "robot": path,
-        **own,
-        **({"robot_options": options} if options else {}),
-        "plant": {
-            "engine": "mujoco" if path.endswith((".urdf", ".xacro")) else "model",
-            "urdf": path,
-            **xacro,
-            **({} if model.gravity == GRAVITY else {"gravity": list(model.gravity)}),
-            "payloads": [{**place, "mass": float(f"{weight:.2g}")}],
-        },
-        "law": law,
-        "reference": {
-            "type": "joint_lissajous",
-            "centre": centre,
-            "amplitude": [_amplitude(joint, f) for joint, f in zip(joints, frequencies, strict=True)],
-            "frequency": frequencies,
-            "phase": 1.5708,  # at rest in the beginning
-        },
-        "start": {"q": [*centre]},
-        "duration": 20,
-        "runs": [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}],
-    }
-
-
-def _middle(joint: Joint) -> float:
-    limits = joint.limits
-    is_bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
-    return round(0.5 * (limits.lower + limits.upper), 3) if is_bounded else 0.0
-
-
-def _amplitude(joint: Joint, frequency: float) -> float:
-    """A quarter of the joint's range, and a third of its speed, at most."""
-    limits = joint.limits
-    largest = (LARGEST[joint.kind], 0.25 * (limits.upper - limits.lower), limits.velocity / (6 * math.pi * frequency))
-    return float(f"{min(largest):.2g}")
 
 
 def begin_project(folder: Path) -> list[Path]:

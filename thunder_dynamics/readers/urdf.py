@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from lxml import etree
 from pydantic import Field
 
-from thunder_dynamics.errors import AmbiguousEndError, NameNotFoundError, RobotFileError, listed, nearest, option
+from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose
 from thunder_dynamics.locking import locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
@@ -213,7 +213,8 @@ def _end_links(tree: UrdfTree, base: str, options: UrdfOptions) -> list[str]:
         others = [leaf for leaf in tree.leaves(carrier) if leaf not in ends]
         choice = listed([f"{carrier}, which carries them", *others])
         valid = f"{choice}, or one of them, by {option('ee_link')} (in scenarios and in Python ee_link)"
-        raise AmbiguousEndError(ends, carrier, where=tree.where, valid=valid)
+        what = f"several links could be the end effector: {listed(ends)}"
+        raise RobotFileError(what, where=tree.where, valid=valid)
     if off and len(chosen) == 1 and not options.tree:
         what = f"movable joints off the chain from '{base}' to '{ends[0]}': {listed([joint.name for joint in off])}"
         hold = option("locked_joints", "={joint: position}")
