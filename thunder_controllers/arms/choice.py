@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -34,8 +35,9 @@ class Choice:
     @property
     def facts(self) -> tuple[str, ...]:
         """What was found and chosen, a line each, with the options that choose otherwise."""
-        origin = f", of {self.description.origin}" if self.description.origin else ""
-        facts = [f"Robot: {self.description.file}{origin}"]
+        file, origin = self.description.file, self.description.origin
+        seen = min(os.path.relpath(file), str(file), key=len)
+        facts = [f"Robot: {file.name}, of {origin}" if origin else f"Robot: {seen}"]
         if self.selection is None:
             return tuple(facts)
         joints, held = self.selection.joints, self.selection.held

@@ -78,8 +78,9 @@ def try_(
     trial = plan_trial(robot, reading, ee_link)
     for line in (*trial.facts, trial.conditions):
         click.echo(line)
-    folder = out or Path("results") / f"try_{trial.model.name}"
-    scenario = _written(folder / "scenario.yaml", f"try_{trial.model.name}", trial)
+    name = "try_" + re.sub(r"[^A-Za-z0-9_-]", "_", Path(robot).name.partition(".")[0])[:58]
+    folder = out or Path("results") / name
+    scenario = _written(folder / "scenario.yaml", name, trial)
     packages = tuple(map(str, trial.scenario["robot_options"].get("packages", {}).values()))
     try:
         with warnings.catch_warnings():
