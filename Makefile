@@ -122,7 +122,7 @@ test-collection: $(ARMS_STAMP)
 # Parts of test/conftest.py: each has PART_SECONDS, says how long it took, and fails for itself. Status 5 is a part that
 # cannot run on this machine, and has said why.
 PARTS := $(addprefix test-,wheel sanitizers notebooks site colcon benchmark fuzz sros2 franka collection)
-PART_SECONDS ?= 600
+PART_SECONDS ?= 900
 
 .PHONY: test-all $(PARTS)
 test-all: $(PARTS)
