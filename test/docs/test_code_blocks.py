@@ -27,7 +27,6 @@ NOT_HERE = {
     r".*thunder ros |make ros-demo|thunder_": "nodes that run until they are ended: test/ros/tools",
     r"thunder franka-server": "runs until it is ended: test/franka",
     r"thunder doctor": "judges the machine, whose status is its own: test/doctor",
-    r"make demo": "continuous integration runs every target of make",
     r"make (setup|check|test|stubs)|pre-commit install|.*-m pytest ": "sets up these tests, or is these tests",
     r"make (bench|soak)|.*benchmarks/": "measures for minutes on a quiet machine; test_benchmarks runs the parts",
     r"thunder run .* --video": "renders for a minute: test/view has short ones",
