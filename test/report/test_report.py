@@ -71,7 +71,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_says_what_happened_then_shows_plots_numbers_and_scenario(report: Path) -> None:
     page = html.document_fromstring(report.read_bytes())
     assert page.xpath("//p[@class='verdict']")[0].text_content().startswith("With adaptation the arm follows to")
-    assert page.xpath("(//table)[1]//th/text()") == ["without adaptation", "with adaptation"]
+    assert page.xpath("(//div[@class='pair']//table)[1]//th/text()") == ["without adaptation", "with adaptation"]
     names = page.xpath("//div[contains(@class, 'plotly-graph-div')]/@id")
     expected = ["replay", "errors", "guards", "components", "efforts", "effort_differences"]
     expected += ["estimates_tool", "step_times"]
