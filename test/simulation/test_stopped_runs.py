@@ -89,7 +89,8 @@ def test_tables_say_that_it_was_stopped_where_a_number_would_be_of_the_end(resul
     folder, output = results
     stiff, soft = json.loads((folder / "metrics.json").read_text())["runs"].values()
     page = html.document_fromstring((folder / "report.html").read_bytes())
-    cells = [[cell.text_content() for cell in row.xpath("td")] for row in page.xpath("(//div[@class='pair']//table)[1]/tbody/tr")]
+    rows = page.xpath("(//div[@class='pair']//table)[1]/tbody/tr")
+    cells = [[cell.text_content() for cell in row.xpath("td")] for row in rows]
     when = f"stopped at {stiff['fault']['time']:g} s"
     last, largest = (row[1:] for row in cells)
     assert last == [when, f"{1e3 * soft['errors']['revolute joints']['final']:.4g}"]
