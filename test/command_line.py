@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 
 from thunder_dynamics.cli import main
 
@@ -15,6 +16,14 @@ class Ended:
 
     exit_code: int
     output: str
+
+
+def pretend_package(folder: Path, entry_points: str) -> None:
+    """Put into a folder of sys.path what makes importlib find a package `broken` with these entry points."""
+    place = folder / "broken-1.dist-info"
+    place.mkdir()
+    (place / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (place / "entry_points.txt").write_text(entry_points)
 
 
 def thunder(*words: object) -> Ended:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_line import pretend_package
 from evaluation import ROOT, robot_file
 
 from thunder_dynamics.build import law_builders
@@ -31,10 +32,7 @@ def test_laws_robots_and_scenarios_are_all_there(capsys: pytest.CaptureFixture[s
 def test_a_law_or_robots_that_cannot_be_loaded_are_left_out_with_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "broken-1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
-    (folder / "entry_points.txt").write_text("[thunder.laws]\nodd = odd.law:odd\n[thunder.robots]\nodd = odd:robots\n")
+    pretend_package(tmp_path, "[thunder.laws]\nodd = odd.law:odd\n[thunder.robots]\nodd = odd:robots\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     for what in ("laws", "robots"):
         main(["list", what])

@@ -11,6 +11,7 @@ from shutil import which
 from typing import Any
 
 import pytest
+from command_line import pretend_package
 from evaluation import ROOT, robot_file
 
 from thunder_controllers.host import Library, estimated_links
@@ -335,12 +336,7 @@ def test_a_shell_completes_names(words: str, expected: list[str]) -> None:
 def test_a_command_that_cannot_be_loaded_spoils_no_other(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "broken-1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
-    (folder / "entry_points.txt").write_text(
-        "[thunder.commands]\nbroken = thunder_dynamics.cli:nothing\nodd = sys:path\n"
-    )
+    pretend_package(tmp_path, "[thunder.commands]\nbroken = thunder_dynamics.cli:nothing\nodd = sys:path\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert run(capsys, "--help")[0] == 0
     for name, why in (("broken", "cannot be loaded"), ("odd", "is no click command")):

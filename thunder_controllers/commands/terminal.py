@@ -53,7 +53,7 @@ xacro_folder_option = click.option(
 
 
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of the scenario, as plant.noise.velocity."
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of the scenario, as plant.torque_delay."
 )
 """What a scenario says otherwise, see `changed`; may be repeated."""
 

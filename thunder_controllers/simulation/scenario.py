@@ -225,7 +225,7 @@ def load_scenario(
 
     Args:
         path: The YAML file, or the name of a scenario that comes with the package.
-        changes: Laid over every run, as its overrides are: `{"seed": 2, "plant": {"noise": {"velocity": 0.01}}}`.
+        changes: Laid over every run, as its overrides are: `{"seed": 2, "plant": {"torque_delay": 0.002}}`.
         xacro_folders: What the scenario may have xacro files read beside its own package, or its own folder: it is
             data, and cannot name more by itself.
 
