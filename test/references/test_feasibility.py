@@ -12,7 +12,7 @@ from evaluation import load_robot
 from numpy.typing import NDArray
 
 from thunder_controllers.host import Library, Limits, Options, PoseFollower
-from thunder_controllers.references.feasibility import check_reference
+from thunder_controllers.references.feasibility import check_before_compiling, check_reference
 from thunder_controllers.references.sinusoids import JointLissajous, Lissajous
 from thunder_controllers.references.trajectories import Hold, Pose, PoseSteps, PoseToPose, Reference
 from thunder_dynamics.build import build
@@ -156,3 +156,19 @@ def test_what_a_law_does_not_use_is_not_checked(panda: Library) -> None:
 
 def test_a_constant_pose_takes_one_short_look(panda: Library) -> None:
     assert _check(panda, Hold(position=CENTRE, ypr=DOWN), 0.001) == []
+
+
+def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> None:
+    """The bound is above what any posture reaches, and not far above."""
+    model, law = load_robot("panda"), panda.law("cartesian_impedance")
+    far = Hold(position=(2.0, 0.0, 0.3)).sample(np.zeros(1))
+    with pytest.raises(ScenarioError, match=r"here: the reference is out of reach at t = 0 s, 2 m from") as caught:
+        check_before_compiling(model, law, far, np.zeros(1), "here")
+    bound = float(re.search(r"valid: (\S+) m at most", str(caught.value))[1])  # type: ignore[index]
+    postures = np.random.default_rng(0).uniform(panda.position_lower, panda.position_upper, (2000, 7))
+    places = panda.batch("T_0_ee", postures)[:, :3, 3]
+    centre = panda.evaluate("T_0_1", START)[:3, 3]
+    assert 0.7 * bound < np.linalg.norm(places - centre, axis=1).max() < bound
+    near = np.zeros((len(places), 24))
+    near[:, :3] = places
+    check_before_compiling(model, law, near, np.arange(len(places)) * PERIOD, "here")

@@ -196,8 +196,19 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
         "activate: held_effort: joint panda_joint4 needs an effort of 18.",
     ),
     "unreachable": (
-        {"reference": {"type": "hold", "position": [2.0, 0.0, 0.5]}},
+        {"reference": {"type": "hold", "position": [0.9, 0.0, 0.5]}},
         "start: the pose at the start cannot be reached (off by",
+    ),
+    "far out of reach": (
+        {"reference": {"type": "hold", "position": [2.0, 0.0, 0.5]}},
+        "reference: the reference is out of reach at t = 0 s, 2.01 m from the arm's first joint; valid: 0.986 m",
+    ),
+    "joint reference beyond a limit": (
+        {
+            "law": {"name": "slotine_li"},
+            "reference": {"type": "joint_steps", "steps": [{"time": 0.0, "q": [0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0]}]},
+        },
+        "reference: the reference has panda_joint4 at position 1 at t = 0 s; valid: -3.0",
     ),
     "joint reference for a Cartesian law": (
         {"reference": {"type": "joint_lissajous", "centre": [0.0] * 7, "amplitude": 0.1, "frequency": 1.0}},
@@ -229,8 +240,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 NEED_A_LIBRARY = {
-    "guess beyond a limit",
-    "start beyond a limit",
     "start too heavy to hold",
     "unreachable",
     "gain out of bounds",
@@ -320,7 +329,7 @@ def test_command_refuses_a_reference_that_leaves_the_reach_late(tmp_path: Path) 
     path.write_text(yaml.safe_dump(_document(reference={"type": "steps", "steps": steps})))
     result = thunder("run", path, "--out", tmp_path / "out")
     assert (result.exit_code, list((tmp_path / "out").glob("*.npz"))) == (2, [])
-    assert "run no_adaptation: reference: the reference is out of reach from t = 0.9" in result.output
+    assert "run no_adaptation: reference: the reference is out of reach at t = 0.9 s, 1.34 m" in result.output
 
 
 def test_command_ends_with_2_and_one_line_on_an_error(tmp_path: Path) -> None:

@@ -7,13 +7,18 @@ is a note; what no posture can mend is an error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Law, Library, Limits, Note, PoseFollower
-from thunder_controllers.references.trajectories import TWIST
+from thunder_controllers.references.trajectories import POSITION, TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.joints import Joint, JointKind
+from thunder_dynamics.model import RobotModel
 
 FOLLOWED = 400
 """Most samples of a pose that the joints follow."""
@@ -23,6 +28,47 @@ SPACING = 0.02
 
 GUESSES = 60
 """Random postures from which a pose that was not reached is tried again, the same ones every time."""
+
+
+def check_before_compiling(model: RobotModel, law: Any, samples: FloatArray, t: FloatArray, where: str) -> None:
+    """Refuse what the positions of the joints and the length of the arm rule out, in whatever posture it is.
+
+    Args:
+        model: The robot.
+        law: Which follows the reference, compiled (`host.Law`) or not yet (`law.Law`).
+        samples: Of the reference.
+        t: Their times [s].
+        where: For errors.
+
+    Raises:
+        ScenarioError: as `check_reference`, which looks closer when there is a library.
+    """
+    used = _used(law)
+    if "q" in used and samples.shape[1] == 3 * model.n:
+        q = samples[:, : model.n]
+        _check_joints(model.joint_names, "position", q, model.limits("lower"), model.limits("upper"), t, where)
+    if "position" not in used:
+        return
+    first, *further = (model.links[i].joint for i in model.path(model.ee_link))
+    centre = (model.base.pose @ first.placement).translation
+    steps = [*(joint.placement.translation for joint in further), model.ee.pose.translation]
+    bound = sum(map(_travel, (first, *further))) + sum(float(np.linalg.norm(step)) for step in steps)
+    distance = np.linalg.norm(samples[:, POSITION] - centre, axis=1)
+    k = int(np.argmax(distance))
+    if distance[k] > bound + PoseFollower.REACHED:
+        text = f"the reference is out of reach at t = {t[k]:.4g} s, {distance[k]:.3g} m from the arm's first joint"
+        raise ScenarioError(text, where=where, valid=f"{bound:.3g} m at most, the arm stretched out")
+
+
+def _travel(joint: Joint) -> float:
+    """How far a joint moves the origin of its link [m]."""
+    if joint.kind is JointKind.PRISMATIC:
+        return max(abs(joint.limits.lower), abs(joint.limits.upper))
+    return 0.0 if joint.kind in (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL) else np.inf
+
+
+def _used(law: Any) -> set[str]:
+    return {entry.name for entry in law.reference if not entry.flags & EntryFlag.UNUSED}
 
 
 def check_reference(
@@ -47,9 +93,14 @@ def check_reference(
             much.
     """
     t = np.asarray(np.arange(len(samples)) * period, dtype=np.float64)
-    used = {entry.name for entry in law.reference if not entry.flags & EntryFlag.UNUSED}
+    used = _used(law)
     if law.reference_kind != "cartesian":
-        _check_joints(library, limits, samples, t, used, where)
+        n, speed = library.n_joints, PoseFollower.SLACK * limits.velocity
+        if "q" in used:
+            lower, upper = limits.position_lower, limits.position_upper
+            _check_joints(library.joint_names, "position", samples[:, :n], lower, upper, t, where)
+        if "qd" in used:
+            _check_joints(library.joint_names, "velocity", samples[:, n : 2 * n], -speed, speed, t, where)
         return []
     if "position" not in used:
         return []
@@ -65,22 +116,23 @@ def check_reference(
 
 
 def _check_joints(
-    library: Library, limits: Limits, samples: FloatArray, t: FloatArray, used: set[str], where: str
+    joints: Sequence[str],
+    what: str,
+    values: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    t: FloatArray,
+    where: str,
 ) -> None:
-    n = library.n_joints
-    speed = PoseFollower.SLACK * limits.velocity
-    for name, what, values, lower, upper in (
-        ("q", "position", samples[:, :n], limits.position_lower - 1e-9, limits.position_upper + 1e-9),
-        ("qd", "velocity", samples[:, n : 2 * n], -speed, speed),
-    ):
-        beyond = (values < lower) | (values > upper)
-        if name in used and beyond.any():
-            k, joint = np.argwhere(beyond)[0]
-            raise ScenarioError(
-                f"the reference has {library.joint_names[joint]} at {what} {values[k, joint]:.4g} at t = {t[k]:g} s",
-                where=where,
-                valid=f"{lower[joint]:.4g} to {upper[joint]:.4g}",
-            )
+    """Raise if values (N, n) of the joints leave limits (n,)."""
+    beyond = (values < lower - 1e-9) | (values > upper + 1e-9)
+    if beyond.any():
+        k, joint = map(int, np.argwhere(beyond)[0])
+        raise ScenarioError(
+            f"the reference has {joints[joint]} at {what} {values[k, joint]:.4g} at t = {t[k]:g} s",
+            where=where,
+            valid=f"{lower[joint]:.4g} to {upper[joint]:.4g}",
+        )
 
 
 def _moves_along_all(library: Library, follower: PoseFollower, q: FloatArray) -> bool:

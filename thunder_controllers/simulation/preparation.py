@@ -24,7 +24,7 @@ from thunder_controllers.host import (
     read_estimates,
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
-from thunder_controllers.references.feasibility import check_reference
+from thunder_controllers.references.feasibility import SPACING, check_before_compiling, check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Follower, Reference, Trajectory
 from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
@@ -273,9 +273,16 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
                 where=f"{where}: law.initial_estimates",
                 valid=", ".join(links) or "none, the law adapts nothing",
             )
+    kind = str(getattr(law.reference_kind, "name", law.reference_kind)).lower()
+    if kind == "cartesian" or not config.start.on_reference:  # else the reference says where the joints start
+        lower, upper = model.limits("lower"), model.limits("upper")
+        check_limits(model.joint_names, np.array(config.start.q), lower, upper, f"{where}: start.q")
     if isinstance(config.reference, Trajectory):  # the same for every robot: nothing compiled is asked
-        kind = str(getattr(law.reference_kind, "name", law.reference_kind)).lower()
-        _check_samples(config.reference.sample(np.zeros(1)), kind, config, model.n, where)
+        times = np.arange(0.0, config.steps / config.rate, SPACING)  # `check_reference` looks at every step
+        samples = config.reference.sample(times)
+        _check_samples(samples, kind, config, model.n, where)
+        if config.check_reference:
+            check_before_compiling(model, law, samples, times, f"{where}: reference")
 
 
 def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, where: str) -> None:
@@ -309,8 +316,6 @@ def _start(library: Library, config: RunConfig, samples: FloatArray, where: str)
     cartesian = samples.shape[1] == CARTESIAN_SIZE and library.law(config.law.name).reference_kind == "cartesian"
     if config.start.on_reference:
         q = solve_pose(library, samples[0], q, f"{where}: start") if cartesian else samples[0, :n].copy()
-    else:
-        check_limits(library, q, f"{where}: start.q")
     if config.start.velocity == "rest":
         return q, np.zeros(n)
     return q, velocity_of_twist(library, q, samples[0]) if cartesian else samples[0, n : 2 * n].copy()

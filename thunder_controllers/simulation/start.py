@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,8 +41,8 @@ def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: s
     Raises:
         ScenarioError: if `guess` is outside the joint limits, or no solution is found; with the distance that was left.
     """
-    check_limits(library, guess, f"{where}.q")
     limits = np.asarray(library.position_lower), np.asarray(library.position_upper)
+    check_limits(library.joint_names, guess, *limits, f"{where}.q")
     randoms = random_postures(*limits, RANDOM_GUESSES)
     nearest = np.full(6, np.inf)
     for start, evaluations in ((guess, None), *((random, EVALUATIONS) for random in randoms)):
@@ -54,20 +55,20 @@ def solve_pose(library: Library, sample: FloatArray, guess: FloatArray, where: s
     for start in (guess, *randoms[:FREE_GUESSES]):
         q, left = _descend(library, sample, start, EVALUATIONS, (np.full(len(q), -np.inf), np.full(len(q), np.inf)))
         if np.abs(left).max() <= POSE_TOLERANCE:
-            what += f"; beyond joint limits it can, with {', '.join(beyond_limits(library, q))}"
+            what += f"; beyond joint limits it can, with {', '.join(beyond_limits(library.joint_names, q, *limits))}"
             break
     raise ScenarioError(what, where=where, valid="a pose within reach and joint limits")
 
 
-def beyond_limits(library: Library, q: FloatArray) -> list[str]:
+def beyond_limits(joints: Sequence[str], q: FloatArray, lower: FloatArray, upper: FloatArray) -> list[str]:
     """Say which joints are beyond their position limits at q (n,), where, and what the limits are."""
-    rows = zip(library.joint_names, q, library.position_lower, library.position_upper, strict=True)
+    rows = zip(joints, q, lower, upper, strict=True)
     return [f"{name} at {at:.4g} ({low:.4g} to {high:.4g})" for name, at, low, high in rows if not low <= at <= high]
 
 
-def check_limits(library: Library, q: FloatArray, where: str) -> None:
+def check_limits(joints: Sequence[str], q: FloatArray, lower: FloatArray, upper: FloatArray, where: str) -> None:
     """Raise `ScenarioError` unless joint positions (n,) are within their limits."""
-    found = beyond_limits(library, q)
+    found = beyond_limits(joints, q, lower, upper)
     if found:
         what = f"{', '.join(found)}: beyond joint limits"
         raise ScenarioError(what, where=where, valid="positions within these limits, thunder info shows all")
