@@ -1,4 +1,4 @@
-"""`thunder info`: tree, frames, parameters and functions; the limits that a controller keeps, and what is missing."""
+"""`thunder info`: tree, frames and parameters; the limits that a controller keeps, and what is missing."""
 
 from __future__ import annotations
 
@@ -85,15 +85,13 @@ def row(text: str, start: str) -> list[str]:
     return next(line.split() for line in text.splitlines() if line.split()[:1] == [start])
 
 
-def test_tree_frames_parameters_and_functions_are_those_of_the_file(build_cache: object) -> None:
+def test_tree_frames_and_parameters_are_those_of_the_file(build_cache: object) -> None:
     text = shown(str(share("config/robots/planar3r.yaml")), "--base-parameters")
     assert row(text, "link2") == ["link2", "link1", "joint2", "revolute", "0", "0", "1", "0.5", "0", "0"]
     assert row(text, "end") == ["end", "effector", "link3", "0.3", "0", "0", "0", "0", "0"]
     assert row(text, "gravity")[2:] == ["world", "0", "0", "-9.81", "–"]
     parameters = text[text.index("parameters ") :]
     assert row(parameters, "link3") == ["link3", "1", "0.15", *"0 0 0.0002 0 0 0.0076 0 0.0076 0 0 unknown".split()]
-    operations = RobotExpressions(load_robot("planar3r")).operations("Yr")
-    assert row(text, "Yr")[-2:] == ["3×30", f"{operations:,}"]
     assert "9 base parameters" in text and row(text, "link1.Izz") == [
         "link1.Izz",
         "+",
@@ -106,4 +104,5 @@ def test_tree_frames_parameters_and_functions_are_those_of_the_file(build_cache:
 @pytest.mark.slow
 def test_what_may_change_at_run_time_is_marked(build_cache: object) -> None:
     text = shown(str(share("config/robots/sea2.yaml")))
-    assert "* at run time" in text and "par_DYN" in text
+    assert "* at run time" in text
+    assert row(text[text.index("parameters ") :], "link2")[1:5] == ["1.1*", "0.15*", "0*", "0"]

@@ -183,4 +183,7 @@ def test_a_comparison_says_when_and_why_a_run_was_stopped(tmp_path: Path) -> Non
     lines = [line for line in (out / "table.md").read_text().splitlines() if line.startswith("|")]
     head, *rows = [re.split(r" *\| *", line.strip("| ")) for line in lines]
     stiff = dict(zip(head, next(row for row in rows if "K_d=100" in row), strict=True))
-    assert stiff["error"] == stiff["largest error"] == "–" and 0.0 < float(stiff["stopped at [s]"]) < 2.0
+    assert (
+        stiff["error [m or rad]"] == stiff["largest error [m or rad]"] == "–"
+        and 0.0 < float(stiff["stopped at [s]"]) < 2.0
+    )

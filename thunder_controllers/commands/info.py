@@ -1,8 +1,8 @@
-"""`thunder info`: what a robot file says, what a controller keeps of it, and what is compiled of it."""
+"""`thunder info`: what a robot file says, and what a controller keeps of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
-from thunder_dynamics.build import build, read_functions
+from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
@@ -33,7 +33,7 @@ ROUNDED = 12
 @click.option("--at", metavar='"Q1 Q2 …"', help="Show the end effector, singular values and limits there.")
 @reading_options()
 def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, Any]) -> None:
-    """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters, functions.
+    """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters.
 
     Compiles it if it is new, unless only a posture is asked for.
     """
@@ -48,20 +48,8 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
     print_table(_frames(model))
     _show_limits(library)
     print_table(_parameters(model))
-    print_table(function_rows(read_functions(folder)), left=3)
     if base_parameters:
         _show_base_parameters(model)
-
-
-def function_rows(table: Iterable[Mapping[str, Any]]) -> Rows:
-    """Functions of a robot: arguments, description, shape, operations of its C code; three columns are text."""
-    rows = [["function", "arguments", "what", "shape", "operations"]]
-    for f in table:
-        shape, count = f["shape"], f["operations"]
-        operations = "on request" if shape is None else "in loops" if count is None else f"{count:,}"
-        arguments = ", ".join(f["arguments"]) or "–"
-        rows.append([f["name"], arguments, f["description"], "×".join(map(str, shape or "–")), operations])
-    return rows
 
 
 def _tree(model: RobotModel) -> Rows:

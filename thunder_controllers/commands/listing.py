@@ -61,8 +61,13 @@ def scenarios() -> None:
 @reading_options()
 def functions(robot: str, reading: dict[str, Any]) -> None:
     """List the functions of ROBOT, a YAML, URDF or xacro file or a name: arguments, shapes, operations."""
-    from thunder_controllers.commands.info import function_rows
     from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.expressions import RobotExpressions
 
-    print_table(function_rows(Package(RobotExpressions(load_model(robot, **reading))).table), left=3)
+    rows = [["function", "arguments", "what", "shape", "operations"]]
+    for f in Package(RobotExpressions(load_model(robot, **reading))).table:
+        shape, count = f["shape"], f["operations"]
+        operations = "on request" if shape is None else "in loops" if count is None else f"{count:,}"
+        arguments = ", ".join(f["arguments"]) or "–"
+        rows.append([f["name"], arguments, f["description"], "×".join(map(str, shape or "–")), operations])
+    print_table(rows, left=3)

@@ -64,7 +64,7 @@ def stamps(case: Case) -> Finding:
 @check(
     "rate of the running controller",
     valid=f"at least {LEAST_RATE:.0%} of the nominal one",
-    mend="as for jitter; fewer nodes on this machine; thunder info shows what the law costs",
+    mend="as for jitter; fewer nodes on this machine",
     is_real_time=True,
 )
 def running_rate(case: Case) -> Finding:

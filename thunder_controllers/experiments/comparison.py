@@ -32,9 +32,9 @@ Grid = Mapping[str, Sequence[float | tuple[float, ...]]]
 """Values to try, by gain."""
 
 MEASURES: dict[str, str] = {
-    "error": "error",
-    "largest_error": "largest error",
-    "iae": "∫‖e‖ dt",
+    "error": "error [m or rad]",
+    "largest_error": "largest error [m or rad]",
+    "iae": "∫‖e‖ dt [m s or rad s]",
     "rise_time": "rise time [s]",
     "mass_error": "mass error [kg]",
     "com_error": "CoM error [m]",
