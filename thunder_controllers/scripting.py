@@ -118,6 +118,17 @@ class Result:
             raise NameNotFoundError(f"no plot '{name}'", where="plot", valid=", ".join(["replay", *drawn]))
         return drawn[name]
 
+    def save_estimates(self, path: str | PathLike[str]) -> None:
+        """Write what the law has learned, friction and rotors included: `initial_estimates` of another run.
+
+        Raises:
+            ScenarioError: if it has learned nothing, or a fault stopped it.
+            LawError: if the file cannot be written.
+        """
+        if self._run.learned is None:
+            raise ScenarioError("nothing was learned", where=str(path), valid="a run that adapts and goes to its end")
+        self._run.learned.save(Path(path))
+
     def report(self, folder: str | PathLike[str]) -> Path:
         """Write what `thunder run` writes of a scenario, its page included, into a folder; returns the page.
 
@@ -219,7 +230,7 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     gains: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     payload: float | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-    initial_estimates: Mapping[str, Any] | None = None,
+    initial_estimates: Mapping[str, Any] | str | PathLike[str] | None = None,
     adaptation: bool = True,
     start: Sequence[float] | Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -253,7 +264,8 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
         options: Of the law, such as `{"adapted_links": ["panda_link7"]}`.
         payload: What the plant carries and the controller does not know: `{"mass", "com", "inertia", "link", "time",
             "until"}`, several of them, or a mass [kg] alone; `link` is `ee_link`, or else the last link.
-        initial_estimates: First estimates of adapted links, by name: `{"mass", "com", "inertia"}`.
+        initial_estimates: First estimates of adapted links, by name: `{"mass", "com", "inertia"}`; or the file of
+            `Result.save_estimates`, of a controller, or of `thunder identify`.
         adaptation: Whether the estimates adapt.
         start: Joint positions near which it starts on the reference, or a mapping as the scenario's `start`; the middle
             of the joints' ranges by default.
@@ -278,7 +290,8 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
         ThunderError: as reader, build, plant and host raise.
     """
     given: dict[str, Any] = {"duration": duration, "rate": rate, "seed": seed, "host": host or {}}
-    law_given = {"name": law, "options": options, "gains": gains, "initial_estimates": initial_estimates}
+    first = "estimates_file" if isinstance(initial_estimates, str | PathLike) else "initial_estimates"
+    law_given = {"name": law, "options": options, "gains": gains, first: initial_estimates}
     given["law"] = {key: value for key, value in law_given.items() if value is not None}
     if reference is None:
         trial = _trial(robot, robot_options, ee_link)

@@ -113,6 +113,19 @@ def test_results_are_drawn_tabled_and_written(tmp_path: Path) -> None:
     np.testing.assert_array_equal(frame[f"{joint}.true_position"], result.trace.q[:, 1])
 
 
+def test_a_run_starts_from_what_another_has_learned(tmp_path: Path) -> None:
+    """Friction included, whose estimates `initial_estimates` by link could not hold; the file has all digits."""
+    first = _planar(options={"adapted_links": ["link3"], "friction": "adapted"}, payload=0.5)
+    first.save_estimates(tmp_path / "learned.yaml")
+    first.report(tmp_path / "out")
+    assert (tmp_path / "out/simulate_estimates.yaml").read_text() == (tmp_path / "learned.yaml").read_text()
+    options = dict(first.config.law.options)
+    second = _planar(options=options, payload=0.5, initial_estimates=tmp_path / "learned.yaml", adaptation=False)
+    np.testing.assert_array_equal(second.trace.state, np.broadcast_to(first.trace.state[-1], second.trace.state.shape))
+    with pytest.raises(ThunderError, match=r"again\.yaml: nothing was learned; valid: a run that adapts"):
+        second.save_estimates(tmp_path / "again.yaml")
+
+
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import thunder_controllers, sys; print({'casadi', 'mujoco', 'numpy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

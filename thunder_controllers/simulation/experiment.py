@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,24 @@ FRAME_RATE = 30.0
 
 
 @dataclass(frozen=True)
+class Learned:
+    """Estimates that a law has come to."""
+
+    configuration: Configuration
+    estimates: Mapping[str, FloatArray]  #: Flat, by entry of the law's state.
+
+    def save(self, path: Path) -> None:
+        """Write the file that a law starts from, by the host, as a controller does.
+
+        Raises:
+            LawError: if it cannot be written.
+        """
+        options = Options(accepts_unstable_gains=True)
+        session = ControlSession(self.configuration, options, estimates=dict(self.estimates))
+        save_estimates(path, self.configuration, session.snapshot())
+
+
+@dataclass(frozen=True)
 class RunResult:
     """What one run gave, what the host noticed before it, and the content hash of the library that ran."""
 
@@ -64,6 +82,7 @@ class RunResult:
     metrics: dict[str, Any]
     notes: tuple[Note, ...]
     library_hash: str
+    learned: Learned | None = None  #: If the law adapts, and no fault stopped it.
 
 
 @dataclass(frozen=True)
@@ -96,22 +115,17 @@ def run_scenario(
     with _written(folder):  # before the runs too: they may take long
         setups = [prepare(scenario, run) for run in scenario.runs]  # none runs before all are known to fit
         results = [run_prepared(setup, run, progress, watch) for setup, run in zip(setups, scenario.runs, strict=True)]
-        for setup, run, result in zip(setups, scenario.runs, results, strict=True):
-            learned = folder / f"{run.name}_estimates.yaml"
-            if run.adaptation and setup.adapted_links and result.metrics["fault"] is None:
-                _save_estimates(setup, result.trace, learned)
-            else:
-                learned.unlink(missing_ok=True)  # of an earlier run under this name
     return write_results(scenario, results, folder)
 
 
-def _save_estimates(setup: Setup, trace: Trace, path: Path) -> None:
-    """Write the last estimates of a trace as the file that a law starts from, by the host, as a controller does."""
+def _learned(setup: Setup, run: Run, trace: Trace) -> Learned | None:
+    """The last estimates of a trace, if the law adapted any."""
+    if not (run.adaptation and setup.adapted_links):
+        return None
     configuration = Configuration(setup.library, law=setup.host.law)
     adapted = [entry for entry in configuration.law.state if entry.is_adapted]
-    learned = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
-    session = ControlSession(configuration, Options(accepts_unstable_gains=True), estimates=learned)
-    save_estimates(path, configuration, session.snapshot())
+    estimates = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
+    return Learned(configuration, estimates)
 
 
 def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None) -> RunResult:
@@ -125,7 +139,8 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
     if metrics["fault"] is not None:
         metrics["fault"] |= explain(setup, run, trace)
     frames = find_frames(setup.model, setup.library, trace)
-    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
+    learned = _learned(setup, run, trace) if metrics["fault"] is None else None
+    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash, learned)
 
 
 def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
@@ -149,6 +164,10 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
             result.trace.save(folder / f"{result.name}.npz")
             result.timing.save(folder / f"{result.name}_timing.npz")
             result.frames.save(folder / f"{result.name}_frames.npz")
+            estimates = folder / f"{result.name}_estimates.yaml"
+            estimates.unlink(missing_ok=True)  # of an earlier run under this name
+            if result.learned is not None:
+                result.learned.save(estimates)
         hashes = {result.name: result.library_hash for result in results}
         summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
         write_whole(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
