@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from described_arms import arm
@@ -17,9 +19,11 @@ from thunder_controllers.arms.motion import (
     SAMPLES,
     WITHOUT_LIMIT,
     Motion,
+    ball_at_hand,
     choose_motion,
 )
 from thunder_dynamics.errors import ModelError
+from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers.urdf import read_urdf_text
 
@@ -36,14 +40,15 @@ def limited(
 
 
 def independent_efforts(model: RobotModel, motion: Motion) -> np.ndarray:
-    """M q̈ + C q̇ + G of Pinocchio where it was looked at, the payload a point mass at the end effector, (100, n)."""
+    """M q̈ + C q̇ + G of Pinocchio where it was looked at, the payload a point mass at the centre of the ball, (100, n)."""
     import pinocchio as pin
     from robots import pinocchio_model
 
     robot = pinocchio_model(model)
     frame = robot.frames[robot.getFrameId("ee")]
-    body = pin.Inertia(motion.payload, np.zeros(3), np.zeros((3, 3)))
-    robot.appendBodyToJoint(frame.parentJoint, body, frame.placement)
+    _, com = ball_at_hand(model, PAYLOAD * sum(link.inertia.mass for link in model.links))
+    body = pin.Inertia(motion.payload, com, np.zeros((3, 3)))
+    robot.appendBodyToJoint(frame.parentJoint, body, pin.SE3.Identity())
     data, found = robot.createData(), []
     for t in np.linspace(0.0, PERIOD, SAMPLES, endpoint=False):
         turn = 2.0 * np.pi * motion.frequency
@@ -84,6 +89,13 @@ def test_weak_joints_carry_less_and_ones_that_are_too_weak_are_named() -> None:
     assert weak.payload <= strong.payload and weak.share <= EFFORT + 1e-9
     with pytest.raises(ModelError, match=r"the arm of 2.5 kg carries 0 kg: arm\d_joint needs .* of 0.2 N·m"):
         choose_motion(limited(effort=0.2), FRICTION)
+
+
+def test_an_arm_without_a_mass_is_refused() -> None:
+    nothing = limited()
+    weightless = replace(nothing, links=tuple(replace(link, inertia=Inertia()) for link in nothing.links))
+    with pytest.raises(ModelError, match="no link that moves has a mass; valid: inertial elements"):
+        choose_motion(weightless, FRICTION)
 
 
 def test_without_limits_of_effort_they_are_what_the_motion_needs_and_as_much_again() -> None:

@@ -126,6 +126,16 @@ def test_a_run_starts_from_what_another_has_learned(tmp_path: Path) -> None:
         second.save_estimates(tmp_path / "again.yaml")
 
 
+def test_what_is_learned_is_saved_where_only_the_host_has_effort_limits(tmp_path: Path) -> None:
+    robot = tmp_path / "free.yaml"
+    robot.write_text(PLANAR.read_text(encoding="utf-8").replace("effort: [60, 30, 10]", "effort: [null, null, null]"))
+    law: dict[str, Any] = {"law": "slotine_li", "options": {"adapted_links": ["link3"]}}
+    host = {"effort_limit": [60, 30, 10]}
+    result = simulate(robot, reference=_wave, duration=0.1, host=host, **law)
+    result.save_estimates(tmp_path / "learned.yaml")
+    assert "link3" in (tmp_path / "learned.yaml").read_text()
+
+
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import thunder_controllers, sys; print({'casadi', 'mujoco', 'numpy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

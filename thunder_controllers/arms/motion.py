@@ -40,6 +40,9 @@ PAYLOAD = 0.1
 LEAST = 0.01
 """Of the mass that moves: a payload that is less shows nothing [1]."""
 
+DENSITY = 2700.0
+"""Of the payload, which is of aluminium [kg/m³]."""
+
 WITHOUT_LIMIT = 2.0
 """Effort limit of a joint whose file has none, over what the motion needs [1]."""
 
@@ -92,16 +95,23 @@ class Arm:
         origins.append(self._robot.get_T_0_ee()[:3, 3])
         return self._robot.get_J_ee(), self._robot.get_G().ravel(), float(np.min(origins @ self._up) - self._base)
 
-    def efforts(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """M q̈ + C q̇ + G, and what a point mass at the end effector adds to it per kg, (N, n) each, along a motion."""
+    def efforts(
+        self, q: FloatArray, qd: FloatArray, qdd: FloatArray, place: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """M q̈ + C q̇ + G, and what a point mass adds to it per kg, (N, n) each, along a motion.
+
+        `place` is where the mass is in the frame of the end effector [m], (3,).
+        """
         of_arm, of_mass = np.empty_like(q), np.empty_like(q)
         for k in range(len(q)):
             self._robot.set_q(q[k])
             self._robot.set_dq(qd[k])
-            J, rate = self._robot.get_J_ee()[:3], self._robot.get_J_ee_dot()[:3]
-            G = self._robot.get_G().ravel()
-            of_arm[k] = self._robot.get_M() @ qdd[k] + self._robot.get_C() @ qd[k] + G
-            of_mass[k] = J.T @ (J @ qdd[k] + rate @ qd[k] - self._gravity)
+            J, rate = self._robot.get_J_ee(), self._robot.get_J_ee_dot()
+            r, omega, acceleration = self._robot.get_T_0_ee()[:3, :3] @ place, J[3:] @ qd[k], J @ qdd[k] + rate @ qd[k]
+            of_place = acceleration[:3] + np.cross(acceleration[3:], r) + np.cross(omega, np.cross(omega, r))
+            force = of_place - self._gravity
+            of_arm[k] = self._robot.get_M() @ qdd[k] + self._robot.get_C() @ qd[k] + self._robot.get_G().ravel()
+            of_mass[k] = J[:3].T @ force + J[3:].T @ np.cross(r, force)
         return of_arm, of_mass
 
 
@@ -122,6 +132,8 @@ def choose_motion(model: RobotModel, friction: float) -> Motion:
     """
     arm, limit = Arm(model), model.limits("effort")
     mass = sum(link.inertia.mass for link in model.links)
+    if not mass > 0.0:
+        raise ModelError("no link that moves has a mass", where=model.source or model.name, valid="inertial elements")
     best: Motion | None = None
     for q in _rated(arm, model, limit):
         motion = _about(arm, model, q, limit, friction, mass)
@@ -172,8 +184,10 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     amplitude = np.minimum(np.minimum(_largest(model), room), FASTEST * model.limits("velocity") / turn)
     angle = np.multiply.outer(np.linspace(0.0, PERIOD, SAMPLES, endpoint=False), turn)
     waves = amplitude * np.cos(angle)
-    of_arm, of_mass = arm.efforts(centre + waves, -turn * amplitude * np.sin(angle), -(turn**2) * waves)
     wanted = PAYLOAD * mass
+    _, com = ball_at_hand(model, wanted)
+    place = model.ee.pose.rotation.T @ (com - model.ee.pose.translation)
+    of_arm, of_mass = arm.efforts(centre + waves, -turn * amplitude * np.sin(angle), -(turn**2) * waves, place)
     needed = np.abs(of_arm + wanted * of_mass).max(axis=0)
     effort = np.where(np.isfinite(limit), limit, WITHOUT_LIMIT * np.maximum(needed, 0.05 * needed.max()))
     left = (EFFORT - friction) * effort
@@ -184,6 +198,19 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     shares = (np.abs(of_arm + payload * of_mass) / effort).max(axis=0)
     joint = int(np.argmax(shares))
     return Motion(centre, amplitude, frequency, payload, effort, float(shares[joint]) + friction, joint)
+
+
+def ball_at_hand(model: RobotModel, mass: float) -> tuple[float, FloatArray]:
+    """A ball of aluminium that the end effector holds at its surface, on the far side from the last joint.
+
+    Returns:
+        Its radius [m], and its centre in the frame of the link that carries the end effector [m], (3,).
+    """
+    radius = float((3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0))
+    at = model.ee.pose.translation
+    distance = np.linalg.norm(at)
+    out = at / distance if distance > 1e-3 else model.ee.pose.rotation[:, 2]
+    return radius, np.asarray(at + radius * out)
 
 
 def _range(model: RobotModel) -> tuple[FloatArray, FloatArray]:

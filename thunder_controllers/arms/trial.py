@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.arms.choice import Choice, choose_arm
-from thunder_controllers.arms.motion import Motion, choose_motion
+from thunder_controllers.arms.motion import Motion, ball_at_hand, choose_motion
 from thunder_controllers.fields import FloatArray, plain
 from thunder_controllers.simulation.scenario import DESCRIPTIONS
 from thunder_dynamics.errors import InconsistentInertiaWarning, InertiaError, ModelError, ScenarioError, listed
@@ -42,9 +42,6 @@ PICKED_UP, DURATION = 5.0, 30.0
 
 RAMP = 25
 """Control periods from zero to the effort limit, as the host has it where no rate of effort is given."""
-
-DENSITY = 2700.0
-"""Of the payload, a ball of aluminium [kg/m³]."""
 
 LAW: Mapping[str, Any] = {
     "name": "slotine_li",
@@ -186,17 +183,13 @@ def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> 
 
 
 def _payload(model: RobotModel, mass: float) -> dict[str, Any]:
-    """A ball that the end effector holds at its surface, on the far side from the last joint."""
     mass = float(f"{mass:.2g}")
-    radius = (3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0)
+    radius, com = ball_at_hand(model, mass)
     moment = float(f"{0.4 * mass * radius**2:.3g}")
-    at = np.array(model.ee.tr)
-    distance = np.linalg.norm(at)
-    out = at / distance if distance > 1e-3 else model.ee.pose.rotation[:, 2]
     return {
         "link": model.link_names[model.ee_link],
         "mass": mass,
-        "com": _rounded(at + radius * out),
+        "com": _rounded(com),
         "inertia": [moment, 0.0, 0.0, moment, 0.0, moment],
         "time": PICKED_UP,
     }

@@ -59,6 +59,7 @@ class Learned:
 
     configuration: Configuration
     estimates: Mapping[str, FloatArray]  #: Flat, by entry of the law's state.
+    effort_limit: FloatArray | None  #: In force, (n,); None stands for those of the library.
 
     def save(self, path: Path) -> None:
         """Write the file that a law starts from, by the host, as a controller does.
@@ -66,7 +67,7 @@ class Learned:
         Raises:
             LawError: if it cannot be written.
         """
-        options = Options(accepts_unstable_gains=True)
+        options = Options(accepts_unstable_gains=True, effort_limit=self.effort_limit)
         session = ControlSession(self.configuration, options, estimates=dict(self.estimates))
         save_estimates(path, self.configuration, session.snapshot())
 
@@ -125,7 +126,7 @@ def _learned(setup: Setup, run: Run, trace: Trace) -> Learned | None:
     configuration = Configuration(setup.library, law=setup.host.law)
     adapted = [entry for entry in configuration.law.state if entry.is_adapted]
     estimates = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
-    return Learned(configuration, estimates)
+    return Learned(configuration, estimates, setup.host.options.effort_limit)
 
 
 def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None) -> RunResult:
