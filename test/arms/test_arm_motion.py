@@ -40,7 +40,7 @@ def limited(
 
 
 def independent_efforts(model: RobotModel, motion: Motion) -> np.ndarray:
-    """M q̈ + C q̇ + G of Pinocchio where it was looked at, the payload a point mass at the centre of the ball, (100, n)."""
+    """M q̈ + C q̇ + G of Pinocchio where it was looked at, the payload a point mass, (100, n)."""
     import pinocchio as pin
     from robots import pinocchio_model
 
