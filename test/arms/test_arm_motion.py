@@ -54,13 +54,16 @@ def independent_efforts(model: RobotModel, motion: Motion) -> np.ndarray:
         turn = 2.0 * np.pi * motion.frequency
         wave = motion.amplitude * np.cos(turn * t)
         rate = -turn * motion.amplitude * np.sin(turn * t)
-        found.append(pin.rnea(robot, data, motion.centre + wave, rate, -(turn**2) * wave))
+        own = [link.coulomb * np.sign(v) + sum(link.friction) * v for link, v in zip(model.links, rate, strict=True)]
+        found.append(pin.rnea(robot, data, motion.centre + wave, rate, -(turn**2) * wave) + own)
     return np.array(found)
 
 
-@pytest.mark.parametrize("robot", ["panda", "ur5", "planar3r", "arm"])
+@pytest.mark.parametrize("robot", ["panda", "ur5", "planar3r", "arm", "arm with friction"])
 def test_limits_hold_along_the_motion_by_an_independent_dynamics(robot: str) -> None:
-    model = limited() if robot == "arm" else load_robot(robot)
+    model = limited() if robot.startswith("arm") else load_robot(robot)
+    if robot == "arm with friction":
+        model = replace(model, links=tuple(replace(x, friction=(2.0,), coulomb=6.0) for x in model.links))
     motion = choose_motion(model, FRICTION)
     assert (motion.centre - motion.amplitude >= model.limits("lower")).all()
     assert (motion.centre + motion.amplitude <= model.limits("upper")).all()

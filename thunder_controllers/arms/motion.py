@@ -125,7 +125,7 @@ def choose_motion(model: RobotModel, friction: float) -> Motion:
 
     Args:
         model: Of single joints, with rotors, as far as they count.
-        friction: Share of a joint's effort limit that its friction takes in motion [1].
+        friction: Share of a joint's effort limit that friction takes in motion beside the description's [1].
 
     Raises:
         ModelError: if no posture that was tried bears the arm and `LEAST` of its mass.
@@ -153,7 +153,7 @@ def _too_weak(model: RobotModel, best: Motion | None, mass: float) -> ModelError
     name, limit = model.joint_names[best.joint], best.effort[best.joint]
     what = (
         f"within {EFFORT:.0%} of its effort limits the arm of {mass:.3g} kg carries {best.payload:.2g} kg: "
-        f"{name} needs {best.share * limit:.3g} of {limit:.3g} N·m or N"
+        f"{name} needs {best.share * limit:.3g} of {limit:.3g} N·m or N, friction included"
     )
     return ModelError(what, where=where, valid=f"{LEAST:.0%} of its mass at least")
 
@@ -187,7 +187,9 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     wanted = PAYLOAD * mass
     _, com = ball_at_hand(model, wanted)
     place = model.ee.pose.rotation.T @ (com - model.ee.pose.translation)
-    of_arm, of_mass = arm.efforts(centre + waves, -turn * amplitude * np.sin(angle), -(turn**2) * waves, place)
+    rates = -turn * amplitude * np.sin(angle)
+    of_arm, of_mass = arm.efforts(centre + waves, rates, -(turn**2) * waves, place)
+    of_arm += _drive_efforts(model, rates)
     needed = np.abs(of_arm + wanted * of_mass).max(axis=0)
     effort = np.where(np.isfinite(limit), limit, WITHOUT_LIMIT * np.maximum(needed, 0.05 * needed.max()))
     left = (EFFORT - friction) * effort
@@ -198,6 +200,16 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     shares = (np.abs(of_arm + payload * of_mass) / effort).max(axis=0)
     joint = int(np.argmax(shares))
     return Motion(centre, amplitude, frequency, payload, effort, float(shares[joint]) + friction, joint)
+
+
+def _drive_efforts(model: RobotModel, qd: FloatArray) -> FloatArray:
+    """Friction and offsets that the description states, at velocities (N, n)."""
+    efforts = np.empty_like(qd)
+    for i, link in enumerate(model.links):
+        v = qd[:, i]
+        viscous = sum(coefficient * np.abs(v) ** power for power, coefficient in enumerate(link.friction))
+        efforts[:, i] = viscous * v + link.coulomb * np.sign(v) + link.effort_offset
+    return efforts
 
 
 def ball_at_hand(model: RobotModel, mass: float) -> tuple[float, FloatArray]:

@@ -53,13 +53,13 @@ class FoundBody:
     @classmethod
     def of(cls, pi: FloatArray, covariance: FloatArray) -> FoundBody:
         """Convert from the REG form, with its covariance (10, 10)."""
-        std = np.sqrt(np.diag(covariance))
+        std = _deviations(np.eye(10), covariance)
         if abs(pi[0]) <= SEEN * std[0]:
             return cls(np.array([pi[0], *[np.nan] * 9]), np.array([std[0], *[np.nan] * 9]))
         steps = STEP * np.diag(SCALE)
         ends = [(Inertia.from_pi(pi + step).dyn - Inertia.from_pi(pi - step).dyn) for step in steps]
         jacobian = np.transpose(ends) / (2.0 * STEP * SCALE)
-        return cls(Inertia.from_pi(pi).dyn, np.sqrt(np.diag(jacobian @ covariance @ jacobian.T)))
+        return cls(Inertia.from_pi(pi).dyn, _deviations(jacobian, covariance))
 
     @classmethod
     def about_origin(cls, pi: FloatArray, covariance: FloatArray) -> FoundBody:
@@ -68,7 +68,7 @@ class FoundBody:
         seen = abs(m) > SEEN * np.sqrt(covariance[0, 0])
         c = pi[1:4] / m if seen else np.full(3, np.nan)
         jacobian[1:4, 0], jacobian[1:4, 1:4] = (-c / m, np.eye(3) / m) if seen else (np.nan, np.nan)
-        std = np.sqrt(np.diag(jacobian @ covariance @ jacobian.T))
+        std = _deviations(jacobian, covariance)
         return cls(np.array([m, *c, *pi[4:]]), std)
 
     def trusted(self) -> tuple[str, ...]:
@@ -83,6 +83,12 @@ class FoundBody:
         mass = max(abs(self.dyn[0]), LEAST_MASS)
         scale = np.array([mass, *[LENGTH] * 3, *[mass * LENGTH**2] * 6])
         return tuple(name for name, one, s in zip(DYN_NAMES, deviations, scale, strict=True) if one <= TRUSTED * s)
+
+
+def _deviations(jacobian: FloatArray, covariance: FloatArray) -> FloatArray:
+    """√diag(J Σ Jᵀ), by the factor of Σ: by itself rounding makes variances negative where Σ has great ones too."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(np.linalg.norm(jacobian @ vectors * np.sqrt(np.fmax(values, 0.0)), axis=1))
 
 
 @dataclass(frozen=True)
