@@ -90,7 +90,7 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
     Args:
         text: The XML.
         where: Name of the file, for messages.
-        zero_limits: What a velocity or effort limit of 0 says.
+        zero_limits: What a velocity or effort limit of 0 says, and a range from 0 to 0.
 
     Raises:
         RobotFileError: with file and line, for what URDF or this project does not allow.
@@ -301,8 +301,8 @@ def _axis(element: _Element | None) -> tuple[float, float, float]:
 def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Limits:
     """Limits of a movable joint; infinite where the file gives none.
 
-    A velocity or effort limit of 0 would say that the joint never moves, or never does anything: exporters write it
-    where nobody has filled in a number.
+    A velocity or effort limit of 0 would say that the joint never moves, or never does anything, a range from 0 to 0
+    that it stands still: exporters write them where nobody has filled in a number.
 
     The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
     both are absent it would say that the joint cannot move, so then there is no position limit.
@@ -319,6 +319,10 @@ def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Lim
     lower, upper = element.limit("lower", -1.0), element.limit("upper", 1.0)
     if kind in ("revolute", "prismatic") and not (lower is None and upper is None):
         given["lower"], given["upper"] = lower or 0.0, upper or 0.0
+        if given["lower"] == given["upper"] == 0.0:
+            if zero_limits == "refused":
+                element.fail("the range is from 0 to 0", "lower below upper")
+            del given["lower"], given["upper"]
     try:
         return Limits(**given)
     except ModelError as error:

@@ -192,6 +192,13 @@ def test_a_velocity_or_effort_of_zero_states_no_limit_unless_it_is_refused(limit
     assert "option 'zero_limits' is 'never'" in message_of(text, zero_limits="never")
 
 
+def test_a_range_from_zero_to_zero_states_no_limit_unless_it_is_refused() -> None:
+    text = changed('lower="-1" upper="2"', 'lower="0" upper="0"')
+    limits = read(text).links[0].joint.limits
+    assert (limits.lower, limits.upper) == (-math.inf, math.inf) and math.isfinite(limits.velocity)
+    assert "the range is from 0 to 0; valid: lower below upper" in message_of(text, zero_limits="refused")
+
+
 @pytest.mark.parametrize("number", ["1e16", "1e400", "inf"])
 def test_a_limit_that_no_joint_reaches_is_none(number: str) -> None:
     text = changed(
