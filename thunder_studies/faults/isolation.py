@@ -355,6 +355,7 @@ def _push(rng: draws.Generator) -> Keys:
 
 ROWS: Mapping[str, tuple[str, Callable[[draws.Generator], Keys]]] = {
     "panda": ("panda", lambda _: {}),
+    "panda, drives with a lag of 5 ms": ("panda", lambda _: {"plant": {"torque_lag": 5e-3}}),
     "panda, 0.2 kg from the start": ("panda", lambda rng: _payload(rng, 0.2, True)),
     "panda, 0.5 kg picked up": ("panda", lambda rng: _payload(rng, 0.5, False)),
     "panda, pushed at its hand": ("panda", _push),
@@ -379,6 +380,6 @@ def healthy(settings: Settings) -> Group:
         "largest error, median [m]": summary("error", statistics.median),
         "stopped by the host": faults,
     }
-    quiet = ("panda", "panda, 0.2 kg from the start", "ur5")
+    quiet = ("panda", "panda, drives with a lag of 5 ms", "panda, 0.2 kg from the start", "ur5")
     criteria = (Criterion("joint told", 0.0), Criterion("several told", 0.0, rows=quiet))
     return Group("Runs without a fault of a joint", tuple(cases), criteria, columns)

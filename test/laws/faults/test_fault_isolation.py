@@ -33,9 +33,9 @@ def _cache(build_cache: Path) -> None:
     """Libraries are built where the session says."""
 
 
-def run(seed: int, *faults: dict[str, Any], payloads: tuple[Any, ...] = ()) -> dict[str, float | None]:
+def run(seed: int, *faults: dict[str, Any], **plant: Any) -> dict[str, float | None]:
     keys = study.draw_arm(np.random.default_rng(seed))
-    keys = merged(keys, {"duration": 4.0, "plant": {"faults": faults, "payloads": payloads}})
+    keys = merged(keys, {"duration": 4.0, "plant": {"faults": faults, **plant}})
     measure = study.measure_fault if faults else study.measure_health
     outcome = run_case(study._case("run", keys, seed, "continue", measure))
     assert outcome.ended != "failed", outcome.message
@@ -96,9 +96,10 @@ def test_the_best_test_of_all_sees_a_bias_as_its_sums_say() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("plant", [{}, {"torque_lag": 5e-3}, {"torque_delay": 2e-3}], ids=repr)
 @pytest.mark.parametrize("seed", [3, 4])
-def test_a_healthy_arm_has_no_fault(seed: int) -> None:
-    found = run(seed)
+def test_a_healthy_arm_has_no_fault(seed: int, plant: dict[str, Any]) -> None:
+    found = run(seed, **plant)
     assert found["joint"] == 0.0 == found["several"]
     assert (found["sigmas"] or 0.0) < 5.0
 

@@ -35,11 +35,11 @@ class FaultResidual:
     fault of another joint is in it. Of every body k its share E_k = F²[M_k q̈ + C_k q̇ + G_k] is known by itself, so that
     what errors of the model make of r is known, too: r_i = w_iᵀθ_i + noise, with the row
 
-        w_i = [σ_b E_ik of each body, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, τ_max,i]
+        w_i = [σ_b E_ik, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, σ_l F²[τ̇_i], τ_max,i]
 
-    of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at the end effector, and the
-    last an offset, as what lasts is no fault. Of θ_i what moved before tells the most: `Explanation` learns it, joint
-    by joint, and r_i − w_iᵀθ̂_i has the variance
+    of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at the end effector, σ_l that
+    of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what lasts is no fault.
+    Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
 
         σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i,
         R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
@@ -110,7 +110,11 @@ class FaultResidual:
             )
         ]
         self._declare_errors()
-        rows_once, rows = (self._rows(robot, *columns) for columns in (once, twice))
+        lags = [
+            self._lag * K_o * change
+            for change in (signals.applied_effort - self.effort_once, self.effort_once - self.effort)
+        ]
+        rows_once, rows = (self._rows(robot, *columns, lag) for columns, lag in zip((once, twice), lags, strict=True))
         self._clock()
         r_once, r = (
             ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
@@ -129,7 +133,7 @@ class FaultResidual:
         return SX(after)
 
     def _declare_errors(self) -> None:
-        self.velocity_noise, self.body_error, self._mass, self._rotor, self._friction, self._else = (
+        self.velocity_noise, self.body_error, self._mass, self._rotor, self._friction, self._lag, self._else = (
             self._signals.gain(name, default=default, bounds=(0.0, most), unit=unit, doc=f"Standard deviation of {doc}")
             for name, default, most, unit, doc in (
                 ("velocity_noise", 3e-3, 10.0, "rad/s|m/s", "the noise of measured velocities, white."),
@@ -137,13 +141,8 @@ class FaultResidual:
                 ("payload_error", 0.0, 1e3, "kg", "a mass that the model lacks at the end effector."),
                 ("rotor_error", 0.05, 1.0, "1", "the inertia of every rotor, as a share of it."),
                 ("friction_error", 0.05, 1.0, "1", "the friction of every joint, as a share of it."),
-                (
-                    "effort_error",
-                    0.0,
-                    1e3,
-                    "N·m|N",
-                    "what else acts on a joint, as ripple of its drive.",
-                ),
+                ("drive_lag", 5e-3, 1.0, "s", "the lag and delay of the drives' torque."),
+                ("effort_error", 0.0, 1e3, "N·m|N", "what else acts on a joint, as ripple of drives."),
             )
         )
 
@@ -160,7 +159,7 @@ class FaultResidual:
         self.ready = self.time > SETTLED / self.bandwidth
         self.next_state["observed_time"] = self.time
 
-    def _rows(self, robot: RobotExpressions, bodies: SX, viscous: SX, coulomb: SX) -> list[SX]:
+    def _rows(self, robot: RobotExpressions, bodies: SX, viscous: SX, coulomb: SX, lag: SX) -> list[SX]:
         """w_i of every joint; errors that a robot cannot have are left out."""
         n, model = robot.n, robot.model
         sizes = [*[self.body_error] * n, self._rotor, self._mass]
@@ -170,7 +169,7 @@ class FaultResidual:
             row = [size * bodies[i, k] for k, size in enumerate(sizes) if bodies.sparsity().has_nz(i, k)]
             row += [self._friction * viscous[i]] if model.friction_order else []
             row += [self._friction * coulomb[i]] if model.links[i].coulomb else []
-            rows.append(ca.vertcat(*row, widest[i]))
+            rows.append(ca.vertcat(*row, lag[i], widest[i]))
         return rows
 
     def _noise(self, robot: RobotExpressions) -> SX:
