@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 
@@ -114,7 +116,7 @@ class FaultResidual:
             self._lag * K_o * change
             for change in (signals.applied_effort - self.effort_once, self.effort_once - self.effort)
         ]
-        rows_once, rows = (self._rows(robot, *columns, lag) for columns, lag in zip((once, twice), lags, strict=True))
+        rows_once, rows = (self._rows(robot, [*columns, lag]) for columns, lag in zip((once, twice), lags, strict=True))
         self._clock()
         r_once, r = (
             ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
@@ -159,8 +161,9 @@ class FaultResidual:
         self.ready = self.time > SETTLED / self.bandwidth
         self.next_state["observed_time"] = self.time
 
-    def _rows(self, robot: RobotExpressions, bodies: SX, viscous: SX, coulomb: SX, lag: SX) -> list[SX]:
-        """w_i of every joint; errors that a robot cannot have are left out."""
+    def _rows(self, robot: RobotExpressions, columns: Sequence[SX]) -> list[SX]:
+        """w_i of every joint, from efforts of bodies, of both frictions, and of a lag of 1σ; without what cannot be."""
+        bodies, viscous, coulomb, lag = columns
         n, model = robot.n, robot.model
         sizes = [*[self.body_error] * n, self._rotor, self._mass]
         widest = np.nan_to_num(model.limits("effort"), posinf=WIDEST)
