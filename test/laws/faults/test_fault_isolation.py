@@ -5,19 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from evaluation import load_robot
+from laws import packed, unpacked
 
 from thunder_controllers.experiments.runner import prepare_case, run_case
 from thunder_controllers.laws.cartesian_computed_torque import cartesian_computed_torque
-from thunder_controllers.laws.faults.isolation import QUANTILE
+from thunder_controllers.laws.faults.isolation import QUANTILE, FaultIsolation
 from thunder_controllers.laws.faults.kinds import Action, Kind
 from thunder_controllers.simulation.experiment import run_once
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.scenario import merged
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import ReferenceKind, Signals
 from thunder_studies.faults import isolation as study
 
 FAULTS: dict[str, dict[str, Any]] = {
@@ -102,6 +105,26 @@ def test_a_healthy_arm_has_no_fault(seed: int, plant: dict[str, Any]) -> None:
     found = run(seed, **plant)
     assert found["joint"] == 0.0 == found["several"]
     assert (found["sigmas"] or 0.0) < 5.0
+
+
+@pytest.mark.slow
+def test_a_blocked_joint_that_moves_again_has_a_frozen_torque() -> None:
+    """At rest it stays blocked; at 0.2 rad/s, beyond noise, it is not, within two time constants of F."""
+    robot = RobotExpressions(load_robot("planar3r"))
+    signals = Signals(robot, ReferenceKind.JOINT)
+    isolation = FaultIsolation(robot, signals)
+    law = signals.law("isolation", "Kinds.", ca.SX.zeros(robot.n), isolation.next_state, isolation.telemetry)
+    q, gains, reference = np.array([0.3, 0.9, -0.6]), packed(law.gains), packed(law.reference)
+    told = {"fault_joint": 2.0, "suspected_joint": 2.0, "fault_kind": float(Kind.BLOCK), "isolated_time": 0.5}
+    first = unpacked(law.state, np.asarray(law.initial(q, np.zeros(3), gains)).ravel())
+    state = packed(law.state, {**first, **{name: np.array([value]) for name, value in told.items()}})
+    kinds = []
+    for k in range(150):
+        qd = np.array([0.0, 0.0 if k < 100 else 0.2, 0.0])
+        _, state, shown = law.step(q, qd, np.zeros(3), [], reference, state, gains, 1e-3)
+        state = np.asarray(state).ravel()
+        kinds.append(unpacked(law.telemetry, np.asarray(shown).ravel())["fault_kind"].item())
+    assert set(kinds[:100]) == {Kind.BLOCK} and kinds[-1] == Kind.FREEZE
 
 
 def test_the_bounds_are_kept_once() -> None:
