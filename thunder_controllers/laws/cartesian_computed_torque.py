@@ -78,7 +78,7 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
     next_state = {"damping": damping.next}
     if left:
-        effort = left.apply(effort, error.e[:3])
+        effort = left.apply(effort, error.e[:3], error.e_dot[:3])
         next_state |= left.next_state
         telemetry |= left.telemetry
     if isolation:

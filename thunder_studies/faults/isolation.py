@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Criterion, Group, Measured, Settings
-from thunder_controllers.experiments.runner import run_case
+from thunder_controllers.experiments.runner import prepare_case, run_case
 from thunder_controllers.experiments.table import faults, summary
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.faults.fault import JointFault
+from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import ScenarioError
@@ -61,6 +62,9 @@ REST = 0.05
 
 IN_TIME = 0.5
 """From the onset to the isolation, at most [s]."""
+
+QUANTILE = 5.0
+"""κ of the law, standard deviations beyond which a fault is one; a test holds it to the law's default."""
 
 MOST_DRAWS = 50
 """Of a fault that does something, before its kind is given up."""
@@ -215,8 +219,11 @@ def measure_fault(case: Case, trace: Trace, _timing: Timing) -> Measured:
     ended = trace.t[-1] > case.config.duration - 2.0 * trace.step
     back = bool(error[trace.t >= case.config.duration - case.window].max(initial=0.0) < MOVED)
     goes_on = bool(ended and not stops and back)
+    shows = earliest(case, trace, fault)
     values: dict[str, float | None] = {
         "isolated": float(isolated),
+        "shows": None if shows is None else 1e3 * shows,
+        "shows_in_time": float(shows is not None and shows <= IN_TIME),
         "in_time": float(isolated and delay <= IN_TIME),
         "delay": 1e3 * float(delay) if isolated else None,
         "kind": float(kind[-1] == CODES[fault.type]),
@@ -229,6 +236,33 @@ def measure_fault(case: Case, trace: Trace, _timing: Timing) -> Measured:
         "onset": 1e3 * abs(float(_of(trace, "fault_onset")[-1] - fault.start)) if isolated else None,
     }
     return Measured(values | {f"{name}_{fault.type}": values[name] for name in BY_KIND})
+
+
+def earliest(case: Case, trace: Trace, fault: JointFault) -> float | None:
+    """From the onset to when the best test of all could tell the fault [s]; None if never.
+
+    It knows joint, onset, the torque δ that the fault makes of the one that is asked for, and the true arm, and has to
+    do with the noise of the sensors alone: σ_v of velocities, σ_q of positions. Then Σ |∫M⁻¹ e_i δ|²/σ_v² +
+    |∬M⁻¹ e_i δ|²/σ_q², over samples since the onset, is the square of how many standard deviations a matched filter
+    sees, and no other test sees more [Neyman & Pearson 1933].
+    """
+    prepared = prepare_case(case)
+    assert prepared is not None and isinstance(prepared[0].plant, ModelPlant)
+    plant, noise, step = prepared[0].plant, case.config.plant.noise, trace.step
+    sigma_v, sigma_q = np.asarray(noise.qd_std), np.asarray(noise.q_std)
+    joint = list(trace.joint_names).index(fault.joints[0])
+    efforts = np.clip(trace.effort, -trace.effort_limit, trace.effort_limit)
+    velocity, position, seen = np.zeros(trace.q.shape[1]), np.zeros(trace.q.shape[1]), 0.0
+    for k in range(round(fault.start / step), len(trace.t) - 1):
+        M = plant.mass_matrix(trace.q[k])
+        free = [plant.acceleration(trace.q[row], trace.qd[row], efforts[k]) for row in (k, k + 1)]
+        delta = (M @ ((trace.qd[k + 1] - trace.qd[k]) / step - np.mean(free, axis=0)))[joint]
+        velocity += step * delta * np.linalg.inv(M)[:, joint]
+        position += step * velocity
+        seen += float(((velocity / sigma_v) ** 2 + (position / sigma_q) ** 2).sum())
+        if seen > QUANTILE**2:
+            return float(trace.t[k + 1] - fault.start)
+    return None
 
 
 def _slow(arm: Library, trace: Trace) -> bool:
@@ -269,6 +303,9 @@ FAULT_COLUMNS = {
     "isolated": _percent("isolated"),
     "within 0.5 s": _percent("in_time"),
     "delay, median [ms]": summary("delay", statistics.median),
+    "within 0.5 s at best": _percent("shows_in_time"),
+    "at best, median [ms]": summary("shows", statistics.median),
+    "at best, latest [ms]": summary("shows", max),
     "kind right": _percent("kind"),
     "to the kind, median [ms]": summary("kind_delay", statistics.median),
     "onset off, median [ms]": summary("onset", statistics.median),
@@ -318,6 +355,7 @@ def _push(rng: draws.Generator) -> Keys:
 
 ROWS: Mapping[str, tuple[str, Callable[[draws.Generator], Keys]]] = {
     "panda": ("panda", lambda _: {}),
+    "panda, drives with a lag of 5 ms": ("panda", lambda _: {"plant": {"torque_lag": 5e-3}}),
     "panda, 0.2 kg from the start": ("panda", lambda rng: _payload(rng, 0.2, True)),
     "panda, 0.5 kg picked up": ("panda", lambda rng: _payload(rng, 0.5, False)),
     "panda, pushed at its hand": ("panda", _push),
@@ -342,6 +380,6 @@ def healthy(settings: Settings) -> Group:
         "largest error, median [m]": summary("error", statistics.median),
         "stopped by the host": faults,
     }
-    quiet = ("panda", "panda, 0.2 kg from the start", "ur5")
-    criteria = (Criterion("joint told", 0.0, rows=quiet), Criterion("several told", 0.0, rows=quiet))
+    quiet = ("panda", "panda, drives with a lag of 5 ms", "panda, 0.2 kg from the start", "ur5")
+    criteria = (Criterion("joint told", 0.0), Criterion("several told", 0.0, rows=quiet))
     return Group("Runs without a fault of a joint", tuple(cases), criteria, columns)

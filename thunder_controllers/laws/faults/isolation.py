@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.faults.kinds import Kind
-from thunder_controllers.laws.faults.residual import FaultResidual
+from thunder_controllers.laws.faults.residual import CALM, TINY, FaultResidual
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import dot
@@ -18,9 +18,6 @@ SX = ca.SX
 
 QUANTILE = 5.0
 """Of a normal distribution: one of 1.7 million samples lies beyond, of independent ones every 2/K_o one in 19 h."""
-
-CALM = 2.0
-"""Standard deviations within which nothing is suspected."""
 
 HOLD = 2.0
 """Time constants for which one joint alone is beyond its bound: then others show, too, if there are any."""
@@ -34,9 +31,6 @@ LEAST, LONGEST = 0.1, 0.35
 UNLIKELY = 4.0
 """Standard deviations of a mean square or a mean that noise alone may make."""
 
-TINY = 1e-12
-"""Keeps quotients finite."""
-
 REPORTED = {
     "fault_joint": ("1", "Joint that has a fault, from 1; 0 none."),
     "fault_kind": ("1", f"Kind of the fault: {', '.join(f'{kind.value} {kind.name.lower()}' for kind in Kind)}."),
@@ -47,7 +41,10 @@ REPORTED = {
 
 
 class FaultIsolation:
-    """Joint i has a fault where |r_i − r̄_i| > κ σ_i and Σ_{j≠i} (r_j − r̄_j)²/σ_j² < κ², for 2/K_o.
+    """Joint i has a fault where |y_i| > κ σ_i and Σ_{j≠i} y_j²/(σ_j² + σ_b² y_i²) < χ²_{n−1}(κ), for 2/K_o.
+
+    y is what the model does not explain, r − wᵀθ̂ of `FaultResidual`, and χ²(κ) as unlikely as κ. With σ_b y_i, what
+    the fault of joint i moves of the others is known no better than their bodies.
 
     That is "joint i alone" tested against "none" and "others, too": residuals of joints know nothing of each other's
     faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`,
@@ -55,7 +52,7 @@ class FaultIsolation:
     loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a fault of
     that joint to all that is measured; and a fault whose torque changes as slowly as T is none.
 
-    Its kind is the one that explains best what follows. With y, x and o the fault's torque r_i − r̄_i, the effort that
+    Its kind is the one that explains best what follows. With y, x and o the fault's torque y_i, the effort that
     is asked for, and 1, through F² from the suspicion on, kinds are lines of one parameter, fitted by sums:
 
         loss  y = −λ x,    bias  y = b o,    freeze  y = c o − x,    block  q̇_i = −λ q_i + constant.
@@ -63,7 +60,8 @@ class FaultIsolation:
     A block explains velocities to their noise, more sharply than the others explain torques: it is taken where its line
     leaves no more than noise, and the joint has slowed by 1/e, or rests to the end; the others are not before it is
     refuted. Of these it is the one with the least Σ(…)²/σ², in which K_o Δ/2 of a step count as independent. A motor
-    that gives nothing is a loss of 1 and a freeze at 0, which both are right.
+    that gives nothing is a loss of 1 and a freeze at 0, which both are right. A frozen torque that friction holds is as
+    a block, until the joint moves faster again, which none that is blocked does.
 
     Args:
         signals: Where gains, states and telemetry are declared.
@@ -73,6 +71,7 @@ class FaultIsolation:
         is_joint: 1 for the isolated joint, else 0, (n,).
         kind: Code of `Kind`.
         size: As `Kind` says.
+        unexplained: F[…] of y of the joint that is suspected or isolated, while its kind is not known, (n,).
         next_state: Of these states.
         telemetry: What to report.
     """
@@ -82,13 +81,15 @@ class FaultIsolation:
         joint, kind, size, onset = (
             signals.state(name, default=0.0, unit=unit, doc=doc) for name, (unit, doc) in REPORTED.items()
         )
-        residual = self.residual = FaultResidual(robot, signals, joint > 0.0)
-        candidate, suspected, isolated_for = (
+        residual = self.residual = FaultResidual(robot, signals, joint > 0.0, kind == Kind.SEVERAL)
+        candidate, suspected, isolated_for, speed, slowest = (
             signals.state(name, default=0.0, unit=unit, doc=doc)
             for name, unit, doc in (
                 ("suspected_joint", "1", "Joint that may have a fault, from 1; 0 none."),
                 ("suspected_time", "s", "For which it has been the same."),
                 ("isolated_time", "s", "Since the isolation."),
+                ("suspected_speed", "rad/s|m/s", "Velocity of that joint, through F."),
+                ("slowest_speed", "rad/s|m/s", "The least size of it since it is taken for blocked."),
             )
         )
         calm = signals.state("calm_time", size=n, default=0.0, unit="s", doc="When each joint was last unsuspicious.")
@@ -101,7 +102,11 @@ class FaultIsolation:
         z = ca.fabs(residual.change) / ca.fmax(residual.deviation, TINY)
         worst, index = _largest(z)
         alarm = ca.logic_and(worst > kappa, residual.ready)
-        others = dot(z, z) - worst**2 > kappa**2
+        # what the fault of one joint moves of the others is known no better than the bodies
+        moved = residual.body_error * dot(residual.change, SX(np.arange(1, n + 1) == index))
+        spread = ca.fmax(residual.deviation**2 + moved**2, TINY**2)
+        most = _chi_squared(max(n - 1, 1), kappa)
+        others = dot(residual.change**2 / spread, SX(np.arange(1, n + 1) != index)) > most
         free = joint == 0.0
         # what once was several stays so until nothing is suspicious: of a push that goes one joint shows longest
         was_several = ca.logic_and(kind == Kind.SEVERAL, worst > CALM)
@@ -129,13 +134,22 @@ class FaultIsolation:
         unknown = ca.logic_and(joint > 0.0, kind <= Kind.UNKNOWN)
         decides = ca.logic_and(ca.logic_and(unknown, told > LEAST), ca.logic_and(sure, ca.logic_not(others)))
 
+        speed_next = ca.if_else(is_new, now[5], residual.decay * speed + (1.0 - residual.decay) * now[5])
+        pace = ca.fabs(speed_next)
+        slowest_next = ca.if_else(kind == Kind.BLOCK, ca.fmin(pace, slowest), pace)
+        noisy = residual.velocity_noise * ca.sqrt(0.5 * residual.bandwidth * dt)
+        moves = ca.logic_and(kind == Kind.BLOCK, pace > slowest_next + 2.0 * kappa * noisy)
+
         revoked = ca.logic_and(unknown, others)
+        suspected_joint = self.is_joint
         joint_next = ca.if_else(is_found, suspect, ca.if_else(revoked, 0.0, joint))
         self.is_joint = self.is_joint * (joint_next > 0.0)
         several = ca.logic_or(ca.logic_or(ca.logic_and(alarm, others), was_several), revoked)
         none = ca.logic_or(free, revoked)
         waiting = ca.if_else(is_found, int(Kind.UNKNOWN), ca.if_else(none, several * int(Kind.SEVERAL), kind))
+        waiting = ca.if_else(moves, int(Kind.FREEZE), waiting)
         self.kind = ca.if_else(decides, ca.if_else(blocked, int(Kind.BLOCK), fits.kind), waiting)
+        self.unexplained = ca.if_else(self.kind <= Kind.UNKNOWN, suspected_joint * residual.once, 0.0)
         self.size = size
         for code, fitted in fits.sizes.items():
             follows = ca.logic_or(decides, free == 0.0) if code is not Kind.BLOCK else decides
@@ -149,6 +163,8 @@ class FaultIsolation:
             **dict(zip(REPORTED, shown, strict=True)),
             "suspected_joint": suspect,
             "suspected_time": age,
+            "suspected_speed": speed_next,
+            "slowest_speed": slowest_next,
             "isolated_time": ca.if_else(free, 0.0, told),
             "calm_time": ca.if_else(ca.logic_and(free, z < CALM), residual.time, calm),
             "suspected_start": before,
@@ -213,6 +229,12 @@ def _fit(sums: SX, steps: SX, deviation: SX, samples: SX) -> _Fits:
     rate = ca.fmax(-vw / (vv + TINY), 0.0)
     sizes = {Kind.LOSS: loss, Kind.BIAS: bias, Kind.FREEZE: frozen, Kind.BLOCK: rate}
     return _Fits(kind, sizes, sure, ww + 2.0 * rate * vw + rate**2 * vv, rate, w)
+
+
+def _chi_squared(count: int, kappa: SX) -> SX:
+    """What κ standard deviations are for the sum of squares of `count` normal variables [Wilson & Hilferty 1931]."""
+    part = 2.0 / (9.0 * count)
+    return SX(count * (1.0 - part + kappa * part**0.5) ** 3)
 
 
 def _largest(values: SX) -> tuple[SX, SX]:

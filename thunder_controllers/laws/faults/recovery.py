@@ -38,7 +38,8 @@ BRAKING = 0.5
 """Share of U that is counted on to stop before a limit of position; the rest is for what else happens there."""
 
 SLOWER = 0.2
-"""How fast patience ends where the error alone is too large: it may take a second to be made good."""
+"""How fast patience ends where the error alone is too large: it may take a second to be made good. One that grows
+counts by how many tolerances it is, as nothing makes it good."""
 
 
 class FaultRecovery:
@@ -46,6 +47,7 @@ class FaultRecovery:
 
     block   u_i = −λ q̇_i, then zero: its column goes to the right-hand side.
     bias    τ_i − b.        loss   τ_i/(1 − λ), as far as the torque reaches.
+    unknown, and suspected: τ_i less what is not explained of it, which holds joints back until there is a kind.
     freeze, and a loss of nearly all: no torque of choice; M_i u = g_i − C_i q̇ − G_i − τ_f,i is one row more.
 
     `saturate` keeps accelerations of all that obey within
@@ -54,10 +56,10 @@ class FaultRecovery:
 
     V(x) = min(V, √(U x)) the speed from which half of U stops within x, so that neither limits of velocity nor those of
     position are passed. The arm stops where for `PATIENCE` these leave less than the whole task, or a torque exceeds
-    its limit; where for five times that the position is farther off than the gain `fault_tolerance`; or where a joint
-    without torque of choice passes its limits. All that obey then go to where they can stop at U, and stay:
-    u = k²(q_s − q) − 2 k q̇ within U. A joint that has no torque of choice moves on as its weight has it: brakes are the
-    robot's.
+    its limit; where for five times that the position is farther off than the gain `fault_tolerance`, or for less if
+    that grows and is more; or where a joint without torque of choice passes its limits. All that obey then go to where
+    they can stop at U, and stay: u = k²(q_s − q) − 2 k q̇ within U. A joint that has no torque of choice moves on as its
+    weight has it: brakes are the robot's.
 
     Args:
         signals: Where states, and telemetry `fault_action` are declared.
@@ -134,24 +136,27 @@ class FaultRecovery:
         upper = ca.fmax(ca.fmin(2.0 * STIFFNESS * (up - qd), U), lower + BRAKING * U)
         return lower, ca.fmin(upper, U)
 
-    def apply(self, effort: SX, error: SX) -> SX:
+    def apply(self, effort: SX, error: SX, error_rate: SX) -> SX:
         """τ (n,) with what is known of the faulty joint; completes state and telemetry.
 
         Args:
             effort: That of a healthy arm (n,).
             error: p_d − p (3,).
+            error_rate: Its derivative (3,).
         """
         signals, model = self._signals, self._robot.model
         q, qd, U, known = signals.q, signals.qd, self._limit, self._known
-        asked = (effort - self._bias) / self._share
+        asked = (effort - self._bias - self._isolation.unexplained) / self._share
         asked = ca.if_else(self._passive, 0.0, asked)
         weak = ca.mmax(ca.fabs(asked) / np.array(model.limits("effort"))) > 1.0
         lower, upper, speed = (model.limits(name) for name in ("lower", "upper", "velocity"))
         astray = ca.fmax(ca.fmax(q - upper, lower - q), ca.fabs(qd) - speed)
         outside = ca.mmax(ca.if_else(self._passive, astray, -1.0)) > 0.0
-        far = dot(error, error) > self._tolerance**2
+        distance = ca.sqrt(dot(error, error)) / self._tolerance
+        grows = dot(error, error_rate) > 0.0
+        astray_rate = SLOWER * ca.if_else(grows, ca.fmin(distance, 1.0 / SLOWER), 1.0)
         hindered = ca.logic_or(weak, self._short)
-        rate = ca.if_else(hindered, 1.0, ca.if_else(far, SLOWER, -1.0))
+        rate = ca.if_else(hindered, 1.0, ca.if_else(distance > 1.0, astray_rate, -1.0))
         time = ca.if_else(known, ca.fmax(self._hindered + rate * signals.dt, 0.0), 0.0)
         now = ca.logic_and(known, ca.logic_or(outside, time > PATIENCE))
         ahead = q + self.obeys * qd * ca.fabs(qd) / (2.0 * U)

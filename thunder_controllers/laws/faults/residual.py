@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 
+from thunder_controllers.laws.faults.explanation import Explanation, first_state, state_size
 from thunder_controllers.laws.parts.friction import FrictionTerms
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import dot
 
 SX = ca.SX
 
 SETTLED = 5.0
 """Time constants of the filters, after which 4 % of their start is left."""
 
+CALM = 2.0
+"""Standard deviations within which nothing is suspected."""
+
+TINY = 1e-12
+"""Keeps quotients finite."""
+
+WIDEST = 1e3
+"""Standard deviation of an offset where the robot file has no limit of effort [N·m or N]."""
+
 
 class FaultResidual:
     """r = F²[M q̈ + C q̇ + G + τ_f − τ] by momentum [De Luca & Mattone 2003], F the filter K_o/(d/dt + K_o), per body.
 
     With an exact model r_i is the torque that acts on joint i beside the one that is asked for, through F², and no
-    fault of another joint is in it. Of every body k its share E_k = F[M_k q̈ + C_k q̇ + G_k] is known by itself, so that
-    what errors of the model make of r is known, too. Each has a standard deviation, and with those of all bodies,
-    rotors, friction and noise independent,
+    fault of another joint is in it. Of every body k its share E_k = F²[M_k q̈ + C_k q̇ + G_k] is known by itself, so that
+    what errors of the model make of r is known, too: r_i = w_iᵀθ_i + noise, with the row
 
-        σ_i² = ¼ K_o³ Δ σ_v² Σ_j M_ij² + σ_b² Σ_k (E_ik − Ē_ik)² + σ_m² (E_ip − Ē_ip)² + σ_a² R_i²
-              + σ_f² (|F_V q̇| + F_C)_i² + ¼ K_o Δ (F_C σ_v/v_s)_i²
+        w_i = [σ_b E_ik, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, σ_l F²[τ̇_i], τ_max,i]
 
-    is the variance of r_i − r̄_i: E_p is that of a mass of 1 kg at the end effector, R_i = F[I_a q̈], and Coulomb
-    friction counts in full, as its sign is not known at rest. The first and the last term are the white noise of q̇ in
-    the momentum and in the smoothed sign; the second filter, of the same K_o, makes the first nine times smaller at
-    1 kHz and K_o = 50 1/s. Means r̄, Ē are over the last T seconds, and kept from the isolation on: what lasts, as the
-    weight of something that is held, is no fault. An error of a mass is in r as E is, so its change in r is that of E;
-    an error of a centre of mass turns with its body, and is taken to change as much.
+    of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at the end effector, σ_l that
+    of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what lasts is no fault.
+    Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
+
+        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i,
+        R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
+
+    of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
+    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. Nothing is learned of a joint that is
+    beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
 
     Args:
-        signals: Where gains, states and telemetry are declared; `fault_joint`, whose fault is known, is another's.
-        known: Whether a fault is isolated: r̄ and Ē stay as they are.
+        signals: Where gains, states and telemetry are declared.
+        known: Whether a fault is isolated.
+        several: Whether a contact or a body that the model does not have is: what lasts of it is learned.
 
     Attributes:
-        change: r − r̄ (n,) [N·m or N]; `once`, through F alone.
+        change: r − wᵀθ̂ (n,) [N·m or N]; `once`, through F alone.
         effort: F²[τ] (n,): what is asked for, as r has it; `effort_once`, through F alone.
         deviation: σ (n,) [N·m or N].
+        body_error: σ_b [1].
         decay: e^{−K_o Δ}.
         bandwidth: K_o [1/s].
         velocity_noise: σ_v [rad/s or m/s].
@@ -54,7 +71,7 @@ class FaultResidual:
         telemetry: What to report.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, known: SX) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, known: SX, several: SX) -> None:
         n, qd = robot.n, signals.qd
         self._signals, self.next_state = signals, dict[str, SX]()
         K_o = self.bandwidth = signals.gain(
@@ -73,18 +90,41 @@ class FaultResidual:
         rate = (1.0 - a) / (a * signals.dt)
         x_next = a * x + (1.0 - a) * (rate * momentum + 0.5 * (rest + rest_before))
         self.next_state |= {"body_momenta": x_next.nz[:], "body_rests": rest.nz[:]}
-        E = rate * momentum - x_next
+        E = SX(shape, (rate * momentum - x_next).nz[:])
         friction = FrictionTerms(robot, qd)
-        lost = self._filtered("filtered_friction", friction.torque(qd), "Friction and offsets through F.")
+        rubs = [
+            self._filtered(f"filtered_{name}", value, f"{doc} through F.")
+            for name, value, doc in (
+                ("viscous", friction.viscous * qd, "Viscous friction"),
+                ("coulomb", friction.coulomb, "Coulomb friction and offsets"),
+            )
+        ]
         self.effort_once = self._filtered("filtered_effort", signals.applied_effort, "Effort through F.")
         self.effort = self._filtered("smooth_effort", self.effort_once, "Effort through F².")
-        once = ca.sum2(E[:, : n + 1]) + lost - self.effort_once
-        r = self._filtered("smooth_residual", once, "r.")
-        mean, E_mean = self._means(r, E, known)
-        self.change, self.once = r - mean, once - mean
-        coulomb = np.array([link.coulomb for link in robot.model.links])
-        self.deviation = self._deviation(robot, E - E_mean, ca.fabs(friction.viscous * qd) + coulomb, coulomb)
-        doc = "r − r̄: effort of every joint that the model does not explain."
+        once = [E, *rubs]
+        twice = [
+            SX(one.sparsity(), self._filtered(f"smooth_{name}", one.nz[:], f"{doc} through F²."))
+            for one, name, doc in zip(
+                once,
+                ("bodies", "viscous", "coulomb"),
+                ("Effort of every body", "Viscous friction", "Coulomb friction"),
+                strict=True,
+            )
+        ]
+        self._declare_errors()
+        lags = [
+            self._lag * K_o * change
+            for change in (signals.applied_effort - self.effort_once, self.effort_once - self.effort)
+        ]
+        rows_once, rows = (self._rows(robot, [*columns, lag]) for columns, lag in zip((once, twice), lags, strict=True))
+        self._clock()
+        r_once, r = (
+            ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
+            for (bodies, viscous, coulomb), effort in ((once, self.effort_once), (twice, self.effort))
+        )
+        learned = self._learn(r, rows, self._noise(robot), known, several)
+        self.once = r_once - ca.vertcat(*(dot(w, one.estimate) for w, one in zip(rows_once, learned, strict=True)))
+        doc = "r − wᵀθ̂: effort of every joint that the model does not explain."
         signals.describe_telemetry("fault_residual", size=n, unit="N·m|N", doc=doc)
         signals.describe_telemetry("fault_deviation", size=n, unit="N·m|N", doc="σ: what it may be without a fault.")
         self.telemetry = {"fault_residual": self.change, "fault_deviation": self.deviation}
@@ -94,25 +134,8 @@ class FaultResidual:
         after = self.next_state[name] = self.decay * before + (1.0 - self.decay) * value
         return SX(after)
 
-    def _means(self, r: SX, E: SX, known: SX) -> tuple[SX, SX]:
-        """r̄ and Ē: plain means since the filters are ready, and over T once that is longer."""
-        signals = self._signals
-        T = signals.gain(
-            "fault_memory", default=2.0, bounds=(0.05, 1e3), unit="s", doc="T: what lasts longer is no fault."
-        )
-        time = signals.state("observed_time", default=0.0, unit="s", doc="Since the activation.") + signals.dt
-        now = ca.vertcat(r, E.nz[:])
-        mean = signals.state("usual", size=now.numel(), default=0.0, unit="N·m|N", doc="r̄, and Ē of every body.")
-        waited = time - SETTLED / self.bandwidth
-        self.time, self.ready = time, waited > 0.0
-        share = ca.fmin(ca.fmax(signals.dt / T, signals.dt / ca.fmax(waited, signals.dt)), 1.0)
-        mean_next = mean + ca.if_else(known, 0.0, share) * (now - mean)
-        self.next_state |= {"observed_time": time, "usual": mean_next}
-        return mean_next[: r.numel()], SX(E.sparsity(), mean_next[r.numel() :])
-
-    def _deviation(self, robot: RobotExpressions, E: SX, rubs: SX, coulomb: np.ndarray) -> SX:
-        n, dt = robot.n, self._signals.dt
-        sigma_v, sigma_b, sigma_m, sigma_a, sigma_f = (
+    def _declare_errors(self) -> None:
+        self.velocity_noise, self.body_error, self._mass, self._rotor, self._friction, self._lag, self._else = (
             self._signals.gain(name, default=default, bounds=(0.0, most), unit=unit, doc=f"Standard deviation of {doc}")
             for name, default, most, unit, doc in (
                 ("velocity_noise", 3e-3, 10.0, "rad/s|m/s", "the noise of measured velocities, white."),
@@ -120,14 +143,72 @@ class FaultResidual:
                 ("payload_error", 0.0, 1e3, "kg", "a mass that the model lacks at the end effector."),
                 ("rotor_error", 0.05, 1.0, "1", "the inertia of every rotor, as a share of it."),
                 ("friction_error", 0.05, 1.0, "1", "the friction of every joint, as a share of it."),
+                ("drive_lag", 5e-3, 1.0, "s", "the lag and delay of the drives' torque."),
+                ("effort_error", 0.0, 1e3, "N·m|N", "what else acts on a joint, as ripple of drives."),
             )
         )
-        self.velocity_noise = sigma_v
-        M, K_o = SX(robot["M"]), self.bandwidth
-        variance = 0.25 * K_o**3 * dt * sigma_v**2 * ca.sum2(M**2)
-        variance += 0.25 * K_o * dt * (coulomb * ca.fmin(sigma_v / SMOOTHING_VELOCITY, 1.0)) ** 2
-        variance += sigma_b**2 * ca.sum2(E[:, :n] ** 2) + (sigma_m * E[:, n + 1]) ** 2
-        return SX(ca.sqrt(variance + (sigma_a * E[:, n]) ** 2 + (sigma_f * rubs) ** 2))
+
+    def _clock(self) -> None:
+        signals = self._signals
+        self._memory = signals.gain(
+            "fault_memory",
+            default=2.0,
+            bounds=(0.05, 1e3),
+            unit="s",
+            doc="T: in which errors of the model change as much as they may be.",
+        )
+        self.time = signals.state("observed_time", default=0.0, unit="s", doc="Since the activation.") + signals.dt
+        self.ready = self.time > SETTLED / self.bandwidth
+        self.next_state["observed_time"] = self.time
+
+    def _rows(self, robot: RobotExpressions, columns: Sequence[SX]) -> list[SX]:
+        """w_i of every joint, from efforts of bodies, of both frictions, and of a lag of 1σ; without what cannot be."""
+        bodies, viscous, coulomb, lag = columns
+        n, model = robot.n, robot.model
+        sizes = [*[self.body_error] * n, self._rotor, self._mass]
+        widest = np.nan_to_num(model.limits("effort"), posinf=WIDEST)
+        rows = []
+        for i in range(n):
+            row = [size * bodies[i, k] for k, size in enumerate(sizes) if bodies.sparsity().has_nz(i, k)]
+            row += [self._friction * viscous[i]] if model.friction_order else []
+            row += [self._friction * coulomb[i]] if model.links[i].coulomb else []
+            rows.append(ca.vertcat(*row, lag[i], widest[i]))
+        return rows
+
+    def _noise(self, robot: RobotExpressions) -> SX:
+        """R (n,)."""
+        signals, K_o, sigma_v = self._signals, self.bandwidth, self.velocity_noise
+        variance = self._else**2 + 0.25 * K_o**3 * signals.dt * sigma_v**2 * ca.sum2(SX(robot["M"]) ** 2)
+        coulomb = np.array([link.coulomb for link in robot.model.links])
+        if coulomb.any():
+            slope = 1.0 - ca.tanh(signals.qd / SMOOTHING_VELOCITY) ** 2
+            steep = self._filtered("filtered_slope", slope**2, "How steep the smoothed sign is, squared, through F.")
+            variance += 0.25 * K_o * signals.dt * (coulomb * ca.fmin(sigma_v / SMOOTHING_VELOCITY, 1.0)) ** 2 * steep
+        return SX(variance)
+
+    def _learn(self, r: SX, rows: list[SX], noise: SX, known: SX, several: SX) -> list[Explanation]:
+        signals, sizes = self._signals, [state_size(w.numel()) for w in rows]
+        state = signals.state(
+            "explained",
+            size=sum(sizes),
+            default=0.0,
+            unit="1",
+            doc="What was learned of the model's errors: Λ and b of every joint.",
+            initial=ca.vertcat(*(first_state(w.numel()) for w in rows)),
+        )
+        states = ca.vertsplit(state, [0, *np.cumsum(sizes).tolist()])
+        learned = [Explanation.of(one, w) for one, w in zip(states, rows, strict=True)]
+        self.change = r - ca.vertcat(*(dot(one.row, one.estimate) for one in learned))
+        variance = noise + ca.vertcat(*(one.variance for one in learned))
+        self.deviation = ca.sqrt(ca.fmax(variance, 0.0))
+        usual = ca.logic_or(ca.fabs(self.change) < CALM * self.deviation, several)
+        learns = ca.logic_and(ca.logic_and(self.ready, ca.logic_not(known)), usual)
+        weight = learns * (0.5 * self.bandwidth * signals.dt) / ca.fmax(noise, TINY)
+        forgotten = ca.if_else(known, 0.0, ca.fmin(signals.dt / self._memory, 1.0))
+        self.next_state["explained"] = ca.vertcat(
+            *(one.learned(r[i], weight[i], forgotten) for i, one in enumerate(learned))
+        )
+        return learned
 
 
 def _bodies(robot: RobotExpressions, q: SX, qd: SX) -> tuple[SX, SX]:

@@ -1,0 +1,70 @@
+"""What errors of the model explain of an effort: Bayesian regression on what they would make of it, as it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from thunder_controllers.laws.parts.redundancy import factor_ldl
+from thunder_dynamics.spatial import dot
+
+SX = ca.SX
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """θ̂ of y = wᵀθ + noise of variance R, before a sample is learned: what it says of that sample.
+
+    θ are errors in units of their standard deviations, which walk as far as these in T seconds. With ℓ = Δ/T, and a
+    share of g independent samples in a period,
+
+        θ̂ = Λ⁻¹ b,   Λ ← (1 − ℓ) Λ + ℓ 1 + g w wᵀ/R,   b ← (1 − ℓ) b + ℓ θ̂ + g w y/R,
+
+    from Λ = 1, b = 0: least squares of the last T seconds, with what was learned before as their prior.
+
+    Attributes:
+        estimate: θ̂ (p,).
+        variance: wᵀ Λ⁻¹ w, of wᵀθ̂.
+        information: Λ (p, p).
+        right: b (p,).
+        row: w (p,).
+    """
+
+    estimate: SX
+    variance: SX
+    information: SX
+    right: SX
+    row: SX
+
+    @classmethod
+    def of(cls, state: SX, row: SX) -> Explanation:
+        """From the state, (`state_size`(p),), and w."""
+        p = row.numel()
+        lower = SX(ca.Sparsity.lower(p), state[: p * (p + 1) // 2])
+        information, right = ca.tril2symm(lower), state[p * (p + 1) // 2 :]
+        solved = factor_ldl(information).solve(ca.horzcat(right, row))
+        return cls(solved[:, 0], dot(row, solved[:, 1]), information, right, row)
+
+    def learned(self, y: SX, weight: SX, forgotten: SX) -> SX:
+        """The next state.
+
+        Args:
+            y: The effort.
+            weight: g/R.
+            forgotten: ℓ.
+        """
+        walked = self.information + forgotten * (SX.eye(self.row.numel()) - self.information)
+        information = walked + weight * (self.row @ self.row.T)
+        right = self.right + forgotten * (self.estimate - self.right) + weight * self.row * y
+        return ca.vertcat(ca.tril(information).nz[:], right)
+
+
+def state_size(p: int) -> int:
+    """How many numbers the state of a regression on p errors has: of Λ the lower triangle, and b."""
+    return p * (p + 1) // 2 + p
+
+
+def first_state(p: int) -> SX:
+    """Λ = 1, b = 0."""
+    return ca.vertcat(SX(ca.project(SX.eye(p), ca.Sparsity.lower(p))).nz[:], SX.zeros(p))
