@@ -1,13 +1,19 @@
-"""The arm in three dimensions, its path, and a replay of the runs over one another, in the page itself."""
+"""The arm in three dimensions, its path, and a replay of the runs over one another, in the page itself.
+
+Frames of plotly hold places. Of arms with a look the page holds poses instead, and makes places of them when it opens.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike, DTypeLike
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.view.arm import COLOURS, Arm, thinned
@@ -28,6 +34,37 @@ WIDTH = 9
 """Of a link [pixels]."""
 
 
+BOXED = 30
+"""Samples whose looks the picture is to hold."""
+
+GHOST = 0.4
+"""Opacity of the arms but that of the last run."""
+
+LIGHT = {"ambient": 0.55, "diffuse": 0.7, "specular": 0.25, "roughness": 0.6, "fresnel": 0.1}
+LAMP = {"x": 6e4, "y": -9e4, "z": 9e4}
+"""Material of arms, and where light comes from: above the eye, far away."""
+
+POSE = np.iinfo(np.int16).max
+"""Of numbers in the page: what stands for 1 in a rotation, and for the largest coordinate in a position."""
+
+MOVE = """
+(plot, frames, bodies) => {
+  const numbers = (Kind, text) => new Kind(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
+  const traces = bodies.map(body => body.trace);
+  const looks = bodies.map(body => ({...body, vertices: numbers(Float32Array, body.vertices),
+    frame: numbers(Uint16Array, body.frame), poses: numbers(Int16Array, body.poses)}));
+  const places = (body, k) => ["x", "y", "z"].map((axis, row) => [axis, Float32Array.from(body.frame, (frame, v) => {
+    const pose = 12 * (Math.min(k, body.samples - 1) * body.frames + frame);
+    return [0, 1, 2].reduce((sum, i) => sum + body.poses[pose + 3 * row + i] * body.vertices[3 * v + i],
+      body.poses[pose + 9 + row] * body.size) / body.one;
+  })]);
+  Plotly.addFrames(plot, frames.map((frame, k) => ({...frame, traces: [...frame.traces, ...traces],
+    data: [...frame.data, ...looks.map(body => ({type: "mesh3d", ...Object.fromEntries(places(body, k))}))]})));
+}
+"""
+"""Adds frames to a plot, and to each of them where the vertices of bodies are then."""
+
+
 def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     """Draw the paths, desired and true, and the arms, with a button that plays and a slider.
 
@@ -44,7 +81,7 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     for arm, colour in zip(arms, COLOURS, strict=False):
         figure.add_trace(go.Scatter3d(**_body(arm, 0, colour), name=escape(arm.name), showlegend=False))
     moving = list(range(first, len(figure.data)))
-    samples = range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
+    samples = _samples(arms)
     frames = [
         {
             "name": str(k),
@@ -59,6 +96,60 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     drawn: dict[str, Any] = figure.to_dict()
     drawn["layout"] |= _controls(arms, samples, every)
     return {**drawn, "frames": frames}
+
+
+def replay_with_looks(arms: Sequence[Arm]) -> tuple[dict[str, Any], str]:
+    """The same with what the arms look like, all but the last as ghosts, and the script that moves them.
+
+    Returns:
+        The figure, without frames if some arm has a look, and the script: it adds them to the plot `{plot_id}`.
+    """
+    figure, bodies = replay(arms), []
+    for arm, colour in zip(arms, COLOURS, strict=False):
+        if not len(arm.look.faces):
+            continue
+        bodies.append({"trace": len(figure["data"]), **_poses(arm, _samples(arms))})
+        opacity = 1.0 if arm is arms[-1] else GHOST
+        figure["data"].append({**_mesh(arm, colour), "name": escape(arm.name), "opacity": opacity})
+    if not bodies:
+        return figure, ""
+    frames, given = json.dumps(figure.pop("frames")), json.dumps(bodies)
+    return figure, f"({MOVE.strip()})(document.getElementById('{{plot_id}}'), {frames}, {given})"
+
+
+def _mesh(arm: Arm, colour: str) -> dict[str, Any]:
+    faces = arm.look.faces.T.astype(np.uint16 if len(arm.look.frame) <= np.iinfo(np.uint16).max else np.uint32)
+    xyz = arm.body(0).astype(np.float32).T
+    places = dict(zip("xyzijk", (*xyz, *faces), strict=True))
+    seen = {"color": colour, "lighting": LIGHT, "lightposition": LAMP, "hoverinfo": "name"}
+    return {"type": "mesh3d", **places, **seen}
+
+
+def _poses(arm: Arm, samples: range) -> dict[str, Any]:
+    """Vertices in their frames, and poses of those at the samples, in whole numbers: to 0.1 mm of an arm of 3 m."""
+    used, frame = np.unique(arm.look.frame, return_inverse=True)
+    steps = [k for k in samples if k < len(arm.frames.t)]
+    position, rotation = arm.frames.position[steps][:, used], arm.frames.rotation[steps][:, used]
+    size = float(np.nanmax(np.abs(position), initial=1e-3))
+    poses = np.concatenate([rotation.reshape(*rotation.shape[:2], 9), position / size], axis=2)
+    return {
+        "vertices": _text(arm.look.vertices, np.float32),
+        "frame": _text(frame, np.uint16),
+        "poses": _text(np.rint(POSE * np.nan_to_num(poses)), np.int16),
+        "samples": len(steps),
+        "frames": len(used),
+        "size": size,
+        "one": int(POSE),
+    }
+
+
+def _text(numbers: ArrayLike, kind: DTypeLike) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype=kind).tobytes()).decode()
+
+
+def _samples(arms: Sequence[Arm]) -> range:
+    """Those that are shown, of the first arm."""
+    return range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
 
 
 def still(arms: Sequence[Arm]) -> str:
@@ -76,7 +167,7 @@ def still(arms: Sequence[Arm]) -> str:
     for arm, colour in zip(arms, COLOURS, strict=False):
         lines.append(line(thinned(arm.path, MOST_POINTS), colour, 'stroke-width="0.5"'))
     for arm, colour in zip(arms, COLOURS, strict=False):
-        lines += [line(ends, colour, 'stroke-width="1.6" stroke-linecap="round"') for ends in arm.links(0)]
+        lines += [line(ends, colour, 'stroke-width="1.6" stroke-linecap="round"') for ends in arm.links(0, bare=False)]
     points = np.concatenate([xy[np.isfinite(xy).all(axis=1)] for xy, _, _ in lines])
     low, size = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-6)
     parts = []
@@ -106,12 +197,11 @@ def _body(arm: Arm, k: int, colour: str) -> dict[str, Any]:
 
 
 def _order(arm: Arm) -> list[int]:
-    """Frames along one line: −1 where it is broken, as a branch starts elsewhere."""
-    order = [0]
-    for child, parent in enumerate(arm.frames.parents.tolist()):
-        if parent >= 0:
-            order += [child] if order[-1] == parent else [-1, parent, child]
-    return order
+    """Frames along one line: −1 where it is broken, as a branch starts elsewhere; none of links that are seen."""
+    order = [-1]
+    for parent, child in arm.bones().tolist():
+        order += [child] if order[-1] == parent else [-1, parent, child]
+    return order[2:]
 
 
 def _places(arm: Arm, k: int) -> dict[str, list[float | None]]:
@@ -184,6 +274,7 @@ def _captions(arms: Sequence[Arm], k: int) -> str:
 def _box(arms: Sequence[Arm]) -> tuple[FloatArray, FloatArray]:
     """Corners of what holds all arms and paths; a run that flew away does not shrink the others to a point."""
     calm = [arm for arm in arms if np.isfinite(arm.frames.position).all()] or list(arms)
-    points = np.concatenate([arm.frames.position.reshape(-1, 3) for arm in calm])
+    seen = (arm.body(k) for arm in calm for k in range(0, len(arm.frames.t), -(-len(arm.frames.t) // BOXED)))
+    points = np.concatenate([*(arm.frames.position.reshape(-1, 3) for arm in calm), *seen])
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     return low - 0.1 * (high - low).max(), high + 0.1 * (high - low).max()

@@ -27,7 +27,7 @@ from thunder_controllers.host import (
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
-from thunder_controllers.simulation.scenario import Run, Scenario, law_text
+from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, law_text
 from thunder_controllers.simulation.stop import explain, likely_cause
 from thunder_controllers.simulation.trace import Frames, Timing, Trace
 from thunder_dynamics.errors import ScenarioError
@@ -55,7 +55,10 @@ FRAME_RATE = 30.0
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave, what the host noticed before it, and the content hash of the library that ran."""
+    """What one run gave, what the host noticed before it, and the content hash of the library that ran.
+
+    `origin` is what ran, and the controller's robot; none of a run that is read from its files.
+    """
 
     name: str
     trace: Trace
@@ -64,6 +67,7 @@ class RunResult:
     metrics: dict[str, Any]
     notes: tuple[Note, ...]
     library_hash: str
+    origin: tuple[RunConfig, RobotModel] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
     if metrics["fault"] is not None:
         metrics["fault"] |= explain(setup, run, trace)
     frames = find_frames(setup.model, setup.library, trace)
-    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash)
+    origin = run.config, setup.model
+    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash, origin)
 
 
 def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
@@ -149,12 +154,18 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
             result.trace.save(folder / f"{result.name}.npz")
             result.timing.save(folder / f"{result.name}_timing.npz")
             result.frames.save(folder / f"{result.name}_frames.npz")
+            look_file(folder, result.name).unlink(missing_ok=True)  # of an earlier run under this name
         hashes = {result.name: result.library_hash for result in results}
         summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
         write_whole(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
         document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         write_whole(folder / "metrics.json", lambda file: file.write(document))
     return ScenarioResult(folder, tuple(results), summary, scenario.text)
+
+
+def look_file(folder: Path, run: str) -> Path:
+    """Where what the arm of a run looks like is kept, once it has been drawn."""
+    return folder / f"{run}_look.npz"
 
 
 def load_results(folder: Path) -> ScenarioResult:
