@@ -105,11 +105,12 @@ def replay_with_looks(arms: Sequence[Arm]) -> tuple[dict[str, Any], str]:
         The figure, without frames if some arm has a look, and the script: it adds them to the plot `{plot_id}`.
     """
     figure, bodies = replay(arms), []
-    for arm, colour in zip(arms, COLOURS, strict=False):
+    drawn = list(zip(arms, COLOURS, strict=False))
+    for number, (arm, colour) in enumerate(drawn, 1):
         if not len(arm.look.faces):
             continue
         bodies.append({"trace": len(figure["data"]), **_poses(arm, _samples(arms))})
-        opacity = 1.0 if arm is arms[-1] else GHOST
+        opacity = 1.0 if number == len(drawn) else GHOST
         figure["data"].append({**_mesh(arm, colour), "name": escape(arm.name), "opacity": opacity})
     if not bodies:
         return figure, ""

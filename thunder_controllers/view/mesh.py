@@ -43,7 +43,7 @@ COARSER = 0.85
 """Cells of the next grid, over those of the one before."""
 
 SIDES = 20
-"""Of a cylinder; a sphere has as many along its equator."""
+"""Of a cylinder, as many as a ball has around it."""
 
 
 class MeshError(ThunderError):
@@ -93,7 +93,7 @@ def read_mesh(path: Path, most: int) -> Mesh:
     try:
         return _read(path, path.stat().st_mtime_ns, most)
     except (OSError, ValueError) as error:  # a name that no file can have
-        what = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
+        what = f"no mesh: {getattr(error, 'strerror', None) or error}"
         raise MeshError(what, where=str(path), valid=f"a file of at most {FILE_BYTES >> 20} MiB") from error
 
 
@@ -113,7 +113,7 @@ def make_shape(shape: str, size: tuple[float, ...]) -> Mesh:
     elif shape == "cylinder":
         made = create.cylinder(radius=size[0], height=size[1], sections=SIDES)
     else:
-        made = create.uv_sphere(radius=size[0], count=(SIDES // 2, SIDES))
+        made = create.icosphere(radius=size[0], subdivisions=2)
     return Mesh(np.asarray(made.vertices, dtype=np.float64), np.asarray(made.faces, dtype=np.int64))
 
 
@@ -179,9 +179,12 @@ def _checked_collada(data: bytes, path: Path) -> tuple[bytes, float]:
 
 
 def simplify(mesh: Mesh, most: int) -> Mesh:
-    """The same mesh if it has at most so many triangles, else one on the finest grid that leaves no more."""
+    """The same mesh, of vertices that differ, if it has so many triangles at most; else on the finest grid that does."""
+    if len(mesh.faces) <= most:
+        vertices, number = np.unique(mesh.vertices, axis=0, return_inverse=True)
+        return Mesh(vertices, number.reshape(-1)[mesh.faces])
     cells = float(FINEST)
-    fine = coarse = mesh if len(mesh.faces) <= most else _clustered(mesh, cells)
+    fine = coarse = _clustered(mesh, cells)
     while len(coarse.faces) > most:
         cells *= COARSER
         coarse = _clustered(fine, cells)
