@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -167,6 +168,22 @@ def test_page_with_looks_needs_nothing_but_itself_and_is_not_much_larger(report:
     assert page.xpath("//div[@class='webgl']/p/text()") == ["not drawn: <upper> (why)"]
     assert report_with_looks.stat().st_size < report.stat().st_size + 2e5
     assert not list(report.parent.glob("*_look.npz"))
+
+
+def test_what_a_seen_arm_carries_is_a_ball_of_its_size_while_it_does() -> None:
+    trace = make_trace(steps=300)
+    heavier = np.concatenate([trace.truth, trace.truth, trace.truth])
+    heavier[1, 0, :4] += [1.0, 0.0, 0.0, 0.3]
+    trace = replace(trace, truth=heavier, truth_time=np.array([0.0, 1.5, 2.4]))
+    arm = Arm.of("one", trace, make_frames(trace), LOOK)
+    figure, script = replay_with_looks([arm])
+    ball = figure["data"][-1]
+    assert ball["color"] == "#edae49" and np.ptp(np.array([ball["x"], ball["y"], ball["z"]]), axis=1).max() == 0.0
+    (_, motion), vertices = json.loads("[" + script.rpartition(", [")[2].rstrip(")")), None
+    assert (motion["first"], motion["end"]) == (50, 80)  # samples every 0.03 s
+    vertices = np.frombuffer(base64.b64decode(motion["vertices"]), np.float32).reshape(-1, 3) - [0.0, 0.0, 0.3]
+    np.testing.assert_allclose(np.linalg.norm(vertices, axis=1), arm.carried[0].radius, rtol=1e-5)
+    assert go.Figure(replay([arm])).frames[60].data[0].x[-1] is not None  # where nothing but plotly moves it
 
 
 def test_the_last_run_is_solid_the_others_are_ghosts_and_bare_links_have_lines() -> None:

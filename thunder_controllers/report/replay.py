@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, DTypeLike
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.view.arm import COLOURS, Arm, thinned
+from thunder_controllers.view.arm import COLOURS, GOLD, Arm, thinned
+from thunder_controllers.view.look import Look, make_look
+from thunder_controllers.view.mesh import Mesh, make_shape
 
 MOST_FRAMES = 900
 """Of the replay: longer runs have fewer a second, so that the page stays small."""
@@ -53,11 +57,13 @@ MOVE = """
   const traces = bodies.map(body => body.trace);
   const looks = bodies.map(body => ({...body, vertices: numbers(Float32Array, body.vertices),
     frame: numbers(Uint16Array, body.frame), poses: numbers(Int16Array, body.poses)}));
-  const places = (body, k) => ["x", "y", "z"].map((axis, row) => [axis, Float32Array.from(body.frame, (frame, v) => {
-    const pose = 12 * (Math.min(k, body.samples - 1) * body.frames + frame);
-    return [0, 1, 2].reduce((sum, i) => sum + body.poses[pose + 3 * row + i] * body.vertices[3 * v + i],
+  const place = (body, k, row, frame, v) => {
+    const pose = 12 * (k * body.frames + frame), size = k < body.first || k >= body.end ? 0 : 1;
+    return [0, 1, 2].reduce((sum, i) => sum + size * body.poses[pose + 3 * row + i] * body.vertices[3 * v + i],
       body.poses[pose + 9 + row] * body.size) / body.one;
-  })]);
+  };
+  const places = (body, k) => ["x", "y", "z"].map((axis, row) =>
+    [axis, Float32Array.from(body.frame, (frame, v) => place(body, Math.min(k, body.samples - 1), row, frame, v))]);
   Plotly.addFrames(plot, frames.map((frame, k) => ({...frame, traces: [...frame.traces, ...traces],
     data: [...frame.data, ...looks.map(body => ({type: "mesh3d", ...Object.fromEntries(places(body, k))}))]})));
 }
@@ -99,48 +105,74 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
 
 
 def replay_with_looks(arms: Sequence[Arm]) -> tuple[dict[str, Any], str]:
-    """The same with what the arms look like, all but the last as ghosts, and the script that moves them.
+    """The same with what the arms look like and carry, all but the last as ghosts, and the script that moves them.
 
     Returns:
         The figure, without frames if some arm has a look, and the script: it adds them to the plot `{plot_id}`.
+
+    Raises:
+        MissingLibraryError: if trimesh is not installed, for a seen arm that carries something.
     """
-    figure, bodies = replay(arms), []
+    figure, bodies = replay([replace(arm, carried=()) if arm.is_seen.any() else arm for arm in arms]), []
     drawn = list(zip(arms, COLOURS, strict=False))
     for number, (arm, colour) in enumerate(drawn, 1):
-        if not len(arm.look.faces):
-            continue
-        bodies.append({"trace": len(figure["data"]), **_poses(arm, _samples(arms))})
-        opacity = 1.0 if number == len(drawn) else GHOST
-        figure["data"].append({**_mesh(arm, colour), "name": escape(arm.name), "opacity": opacity})
+        for body in _bodies(arm, colour) if arm.is_seen.any() else ():
+            bodies.append({"trace": len(figure["data"]), **_motion(arm, body, _samples(arms))})
+            opacity = 1.0 if number == len(drawn) else GHOST
+            figure["data"].append({**_mesh(arm, body), "name": escape(arm.name), "opacity": opacity})
     if not bodies:
         return figure, ""
     frames, given = json.dumps(figure.pop("frames")), json.dumps(bodies)
     return figure, f"({MOVE.strip()})(document.getElementById('{{plot_id}}'), {frames}, {given})"
 
 
-def _mesh(arm: Arm, colour: str) -> dict[str, Any]:
-    faces = arm.look.faces.T.astype(np.uint16 if len(arm.look.frame) <= np.iinfo(np.uint16).max else np.uint32)
-    xyz = arm.body(0).astype(np.float32).T
-    places = dict(zip("xyzijk", (*xyz, *faces), strict=True))
-    seen = {"color": colour, "lighting": LIGHT, "lightposition": LAMP, "hoverinfo": "name"}
-    return {"type": "mesh3d", **places, **seen}
+class _Body(NamedTuple):
+    """What is seen of an arm for a while."""
+
+    look: Look
+    colour: str
+    start: float  #: [s].
+    end: float  #: [s].
 
 
-def _poses(arm: Arm, samples: range) -> dict[str, Any]:
+def _bodies(arm: Arm, colour: str) -> list[_Body]:
+    """The arm itself, and what it carries."""
+    balls = [(body, make_shape("sphere", (body.radius,))) for body in arm.carried]
+    gold = "#" + bytes(GOLD).hex()
+    carried = [
+        _Body(make_look([(body.frame, Mesh(ball.vertices + body.com, ball.faces))]), gold, body.start, body.end)
+        for body, ball in balls
+    ]
+    return [_Body(arm.look, colour, -math.inf, math.inf), *carried]
+
+
+def _mesh(arm: Arm, body: _Body) -> dict[str, Any]:
+    """A body as plotly draws it, at the start; as one point while it is not carried."""
+    faces = body.look.faces.T.astype(np.uint16 if len(body.look.frame) <= np.iinfo(np.uint16).max else np.uint32)
+    is_there = body.start <= arm.frames.t[0] < body.end
+    look = replace(body.look, vertices=is_there * body.look.vertices)
+    xyz = look.places(arm.frames.position[0], arm.frames.rotation[0]).astype(np.float32).T
+    seen = {"color": body.colour, "lighting": LIGHT, "lightposition": LAMP, "hoverinfo": "name"}
+    return {"type": "mesh3d", **dict(zip("xyzijk", (*xyz, *faces), strict=True)), **seen}
+
+
+def _motion(arm: Arm, body: _Body, samples: range) -> dict[str, Any]:
     """Vertices in their frames, and poses of those at the samples, in whole numbers: to 0.1 mm of an arm of 3 m."""
-    used, frame = np.unique(arm.look.frame, return_inverse=True)
+    used, frame = np.unique(body.look.frame, return_inverse=True)
     steps = [k for k in samples if k < len(arm.frames.t)]
     position, rotation = arm.frames.position[steps][:, used], arm.frames.rotation[steps][:, used]
     size = float(np.nanmax(np.abs(position), initial=1e-3))
     poses = np.concatenate([rotation.reshape(*rotation.shape[:2], 9), position / size], axis=2)
     return {
-        "vertices": _text(arm.look.vertices, np.float32),
+        "vertices": _text(body.look.vertices, np.float32),
         "frame": _text(frame, np.uint16),
         "poses": _text(np.rint(POSE * np.nan_to_num(poses)), np.int16),
         "samples": len(steps),
         "frames": len(used),
         "size": size,
         "one": int(POSE),
+        "first": int((arm.frames.t[steps] < body.start).sum()),
+        "end": int((arm.frames.t[steps] < body.end).sum()),
     }
 
 
