@@ -179,7 +179,7 @@ def _checked_collada(data: bytes, path: Path) -> tuple[bytes, float]:
 
 
 def simplify(mesh: Mesh, most: int) -> Mesh:
-    """The same mesh, of vertices that differ, if it has at most so many triangles; else on the finest grid that does."""
+    """The same mesh with each vertex once, if it has at most so many triangles; else on the finest grid that does."""
     if len(mesh.faces) <= most:
         vertices, number = np.unique(mesh.vertices, axis=0, return_inverse=True)
         return Mesh(vertices, number.reshape(-1)[mesh.faces])
