@@ -224,7 +224,10 @@ def test_files_of_a_robot_are_bounded_in_all_and_so_are_its_visuals(
     monkeypatch.setattr(look, "MOST_BYTES", 300)
     monkeypatch.setattr(look, "MOST_VISUALS", 4)
     (note,) = read_look(_config(urdf, urdf, **options), load_model(urdf, **options)).notes
-    assert "(one mesh too many; valid: 0 MiB in all)" in note and note.endswith("3 visuals beyond 4")
+    assert "(one mesh too many; valid: 0 MiB in all)" in note and note.endswith("3 visuals too many")
+    monkeypatch.setattr(look, "MOST_VERTICES", 8)  # a mesh has four, the box eight
+    seen = read_look(_config(urdf, urdf, **options), load_model(urdf, **options))
+    assert len(seen.frame) == 4 and seen.notes[0].endswith("5 visuals too many")
 
 
 def test_a_missing_library_is_named_and_ends_nothing(urdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

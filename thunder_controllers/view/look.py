@@ -38,8 +38,11 @@ INCOMPLETE = "look_incomplete"
 MOST_TRIANGLES, MOST_IN_ALL = 400, 6000
 """Of a mesh, and of all meshes of a robot; a page holds them, and moves their vertices."""
 
-MOST_VISUALS = 200
-"""That are drawn; arms have ten, humanoids sixty."""
+MOST_VISUALS, MOST_VERTICES = 200, 8000
+"""That are drawn, and of all of them; arms have ten of 2000 vertices, robots of two arms a hundred of 5000.
+
+A page keeps the vertices at each of 900 times, for two runs 170 MB.
+"""
 
 MOST_BYTES = 4 * FILE_BYTES
 """Of all mesh files of a robot: they are read in three seconds."""
@@ -163,7 +166,7 @@ def _read(source: _Source, model: RobotModel) -> Look:
     seen = sorted((one for one in visuals if one.link in places), key=lambda one: places[one.link][0] == 0)
     reasons: list[tuple[str, ThunderError]] = [(link, error) for link, error in complaints if link in places]
     most = min(MOST_TRIANGLES, MOST_IN_ALL // max(sum(one.shape == "mesh" for one in seen[:MOST_VISUALS]), 1))
-    parts, left = [], MOST_BYTES
+    parts, left, room, beyond = [], MOST_BYTES, MOST_VERTICES, max(len(seen) - MOST_VISUALS, 0)
     for one in seen[:MOST_VISUALS]:
         frame, pose = places[one.link]
         try:
@@ -172,10 +175,13 @@ def _read(source: _Source, model: RobotModel) -> Look:
             reasons.append((one.link, error))
             continue
         left -= size
+        if len(mesh.vertices) > room:
+            beyond += 1
+            continue
+        room -= len(mesh.vertices)
         place = pose @ homogeneous(one.origin.rotation, one.origin.translation)
         parts.append((frame, Mesh(mesh.vertices @ place[:3, :3].T + place[:3, 3], mesh.faces)))
-    missing = list(_sentences(reasons, len(seen) - MOST_VISUALS))
-    return make_look(parts, missing)
+    return make_look(parts, list(_sentences(reasons, beyond)))
 
 
 def _triangles(one: UrdfVisual, source: _Source, most: int, left: int) -> tuple[Mesh, int]:
@@ -200,7 +206,7 @@ def _sentences(reasons: Sequence[tuple[str, ThunderError]], beyond: int) -> Iter
             known.append(link)
     texts = [f"{listed(links)} ({reason})" for reason, links in by_reason.items()]
     more = [f"{len(texts) - SHOWN_REASONS} more"] if len(texts) > SHOWN_REASONS else []
-    more += [f"{beyond} visuals beyond {MOST_VISUALS}"] if beyond > 0 else []
+    more += [f"{beyond} visuals too many"] if beyond else []
     if texts or more:
         yield f"not drawn as the description has them: {', '.join(texts[:SHOWN_REASONS] + more)}"
 
