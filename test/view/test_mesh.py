@@ -72,15 +72,21 @@ def test_collada_has_its_unit_and_its_scene_and_is_not_turned(tmp_path: Path) ->
     assert _triangles(Mesh(read.vertices - [0.05, 0.0, 0.0], read.faces)) == EXPECTED
 
 
-def test_collada_does_not_stand_for_more_than_it_holds(tmp_path: Path) -> None:
+def test_collada_does_not_stand_for_more_than_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("collada")
     secret = tmp_path / "secret"
     secret.write_text(" ".join(map(str, CORNERS.ravel())))
     for doctype in (f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>', '<!DOCTYPE x [<!ENTITY e "0 0 0">]>'):
         with pytest.raises(MeshError, match="broken|no triangles"):
             read_mesh(_collada(tmp_path / "a.dae", doctype, "&e;"), 400)
-    with pytest.raises(MeshError, match="more than 1000 <instance_geometry>"):
-        read_mesh(_collada(tmp_path / "b.dae", instances=1001), 400)
+    monkeypatch.setattr(mesh, "FILE_BYTES", 4000)  # of the file 2000, of indices 24 in each instance
+    assert len(read_mesh(_collada(tmp_path / "b.dae", instances=50), 400).faces) == 200
+    monkeypatch.setattr(mesh, "FILE_BYTES", 10_000)
+    text = _collada(tmp_path / "c.dae").read_text()
+    for more in (500 * '<instance_geometry url="#g"/>', '<instance_node url="#n"/>'):
+        (tmp_path / "c.dae").write_text(text.replace('<instance_geometry url="#g"/>', more))
+        with pytest.raises(MeshError, match="it stands for more than it holds"):
+            read_mesh(tmp_path / "c.dae", 400)
 
 
 def test_without_its_library_collada_is_refused_and_others_are_read(
@@ -131,6 +137,12 @@ def test_a_damaged_file_is_one_error(name: str, tmp_path: Path) -> None:
         except MeshError:
             continue
         assert np.isfinite(read.vertices).all() and read.faces.max() < len(read.vertices)
+
+
+def test_a_mesh_in_a_plane_of_two_coordinates_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
+    with pytest.raises(MeshError, match=r"a.obj: (it is broken|no triangles)"):
+        read_mesh(tmp_path / "a.obj", 400)
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ keeps edges better but stops early at meshes of many parts, which CAD exports fo
 from __future__ import annotations
 
 import io
+import logging
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
@@ -30,9 +32,6 @@ FORMATS = (".stl", ".obj", ".dae")
 FILE_BYTES = 16 << 20
 """Of a mesh file; those of arms have up to 5 MB."""
 
-MOST_INSTANCES = {"instance_node": 16, "instance_geometry": 1000, "instance_controller": 0}
-"""Elements of a COLLADA file by which little text may stand for any number of triangles."""
-
 LARGEST, LEAST_AREA = 100.0, 1e-8
 """Coordinate of a vertex [m], and surface of a mesh [m²]: what is larger or smaller hides what else is drawn."""
 
@@ -44,6 +43,9 @@ COARSER = 0.85
 
 SIDES = 20
 """Of a cylinder, as many as a ball has around it."""
+
+# Who wants what trimesh says of broken files, beside the error, configures logging; without it Python prints all of it.
+logging.getLogger("trimesh").addHandler(logging.NullHandler())
 
 
 class MeshError(ThunderError):
@@ -153,7 +155,8 @@ def _read(path: Path, _changed: int, most: int) -> Mesh:
         scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, skip_materials=True)
         made = scene.to_mesh()
         mesh = Mesh(unit * np.asarray(made.vertices, dtype=np.float64), np.asarray(made.faces, dtype=np.int64))
-        is_whole = len(mesh.faces) > 0 and bool(np.isfinite(mesh.vertices[mesh.faces]).all())
+        corners = mesh.vertices[mesh.faces]
+        is_whole = len(corners) > 0 and corners.shape[1:] == (3, 3) and bool(np.isfinite(corners).all())
     except Exception as error:  # trimesh, pycollada, NumPy and struct do not agree on what a broken file raises
         reason = " ".join(str(error).split())[:100] or type(error).__name__
         raise MeshError(f"it is broken ({reason})", where=str(path), valid="triangles") from error
@@ -172,9 +175,12 @@ def _checked_collada(data: bytes, path: Path) -> tuple[bytes, float]:
         unit = float(next((one.get("meter", "1") for one in root.iterfind("{*}asset/{*}unit")), "1"))
     except (etree.XMLSyntaxError, ValueError) as error:
         raise MeshError(f"it is broken ({error})", where=str(path), valid="COLLADA") from error
-    for name, most in MOST_INSTANCES.items():
-        if sum(1 for _ in root.iterfind(f".//{{*}}{name}")) > most:
-            raise MeshError(f"more than {most} <{name}>", where=str(path), valid="a plain mesh")
+    sizes = Counter[str]()
+    for geometry in root.iter("{*}geometry"):
+        sizes[geometry.get("id", "")] += sum(len(one.text or "") for one in geometry.iter("{*}p"))
+    instances = (one.get("url", "").lstrip("#") for one in root.iter("{*}instance_geometry"))
+    if next(root.iter("{*}instance_node"), None) is not None or sum(sizes[one] for one in instances) > FILE_BYTES:
+        raise MeshError("it stands for more than it holds", where=str(path), valid="no <instance_node>, each mesh once")
     return etree.tostring(root), unit
 
 
