@@ -169,7 +169,7 @@ def test_paths_and_uris_of_a_urdf_lead_to_files(tmp_path: Path, monkeypatch: pyt
         "package://thunder_controllers/urdf/a.stl": mesh.resolve("package://thunder_controllers/urdf/a.stl"),
     }.items():
         assert find_file(given, urdf, {"named": "/named"}) == expected, given
-    for given in ("http://example.org/a.stl", "model://arm/a.stl", "file://host/a.stl"):
+    for given in ("http://[", "https://example.org/a.stl", "model://arm/a.stl", "file://host/a.stl"):
         with pytest.raises(MeshError, match=r"valid: package://, file:///, or a path"):
             find_file(given, urdf, {})
     with pytest.raises(PackageUriError, match="no package 'none'"):

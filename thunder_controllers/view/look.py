@@ -116,8 +116,7 @@ def look_of(run: RunResult, folder: Path) -> Look:
     if run.origin is None:
         return NO_LOOK
     look = read_look(*run.origin)
-    if look.frame.size or look.missing.size:
-        look.save(file)
+    look.save(file)
     return look
 
 
@@ -191,8 +190,7 @@ def _triangles(one: UrdfVisual, source: _Source, most: int, left: int) -> tuple[
     file = find_file(one.file, source.file, source.options.get("packages", {}))
     size = file.stat().st_size if exists(file) else 0
     if size > left:
-        what, valid = "one mesh too many", f"{MOST_BYTES >> 20} MiB in all"
-        raise ScenarioError(what, where=str(file), valid=valid)
+        raise ScenarioError("one mesh too many", where=str(file), valid=f"{MOST_BYTES >> 20} MiB in all")
     return scaled(read_mesh(file, most), one.size), size
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import numpy as np
 from lxml import etree
@@ -75,12 +75,12 @@ def find_file(given: str, urdf: Path, packages: Mapping[str, str | Path]) -> Pat
         around = (place for folder in urdf.parents for place in (folder, folder / package) if place.name == package)
         beside = next((place for place in around if package and exists(place, Path.is_dir)), None)
         return resolve(given) if beside is None else beside / path
-    parts = urlsplit(given)
-    if parts.scheme == "file" and not parts.netloc:
-        return Path(unquote(parts.path))
-    if "://" in given:
-        raise MeshError(f"a mesh at {parts.scheme}://", where=given, valid="package://, file:///, or a path")
-    return urdf.parent / given
+    scheme, is_uri, path = given.partition("://")
+    if not is_uri:
+        return urdf.parent / given
+    if scheme != "file" or not path.startswith("/"):
+        raise MeshError(f"a mesh at {scheme}://", where=given, valid="package://, file:///, or a path")
+    return Path(unquote(path))
 
 
 def read_mesh(path: Path, most: int) -> Mesh:
@@ -202,13 +202,13 @@ def _clustered(mesh: Mesh, cells: float) -> Mesh:
     low, sides = mesh.vertices.min(axis=0), np.ptp(mesh.vertices, axis=0)
     place = np.floor((mesh.vertices - low) / (sides.max() / cells + np.finfo(float).tiny)).astype(np.int64)
     key = place @ np.array([1, FINEST + 1, (FINEST + 1) ** 2])
-    _, first, cell = np.unique(key, return_index=True, return_inverse=True)
+    _, cell = np.unique(key, return_inverse=True)
     sums = [np.bincount(cell, mesh.vertices[:, axis]) for axis in range(3)]
     means = np.stack(sums, axis=1) / np.bincount(cell)[:, None]
     faces = cell[mesh.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
-    _, kept = np.unique(np.sort(faces, axis=1) @ np.array([1, len(first), len(first) ** 2]), return_index=True)
+    _, kept = np.unique(np.sort(faces, axis=1) @ np.array([1, len(means), len(means) ** 2]), return_index=True)
     used, renumbered = np.unique(faces[np.sort(kept)], return_inverse=True)
     vertices = means[used]
     if len(vertices):  # means lie inside: stretched to the sides that the mesh had, links touch as they did
