@@ -50,7 +50,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "identification": {"archive", "references", "fields", "host"},
     "simulation": {"archive", "identification", "references", "fields", "host", "resources"},
     "arms": {"simulation", "fields", "package_uri"},
-    "view": {"simulation", "references", "fields", "host"},
+    "view": {"simulation", "references", "fields", "host", "package_uri"},
     "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
     "scripting": {"arms", "experiments", "report", "view", "simulation", "references", "fields", "host"},

@@ -82,6 +82,23 @@ def locked_pose(joint: Joint, position: Position, where: str) -> Pose:
     raise ModelError(what, where=where, valid=valid)
 
 
+def link_poses(model: RobotModel, positions: Mapping[str, Position]) -> tuple[Pose, ...]:
+    """Pose of every link in the world, joints at positions by name, neutral without one, whatever their limits are.
+
+    Raises:
+        ModelError: for a position that a joint of its kind cannot have.
+    """
+    poses: list[Pose] = []
+    for link in model.links:
+        joint, coupling = replace(link.joint, limits=Limits()), link.joint.coupling
+        at = positions.get(joint.name if coupling is None else coupling.leader, joint.kind.neutral)
+        if coupling is not None:
+            at = coupling.multiplier * np.asarray(at, dtype=float) + coupling.offset
+        above = model.base.pose if link.parent == BASE else poses[link.parent]
+        poses.append(above @ locked_pose(joint, at, model.source or model.name))
+    return tuple(poses)
+
+
 class _Reduction:
     """Where each link of a model goes.
 

@@ -193,6 +193,38 @@ def test_an_arm_adapts_and_its_scenario_runs_again(gripping: Path, build_cache: 
     fixed, adaptive = (metrics[name]["final_error_norm"] for name in ("fixed", "adaptive"))
     # 11 mrad and 0.3 mrad were seen.
     assert adaptive < 2e-3 < 5e-3 < fixed
+    assert "lightposition" not in _written(tmp_path / "out")
+
+
+def _written(folder: Path) -> str:
+    """What a report draws, without the library that it holds."""
+    return (folder / "report.html").read_text().partition("</head>")[2]
+
+
+@pytest.mark.slow
+def test_an_arm_is_drawn_as_its_description_has_it_and_a_missing_mesh_ends_nothing(
+    gripping: Path, build_cache: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("trimesh")
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+    text = gripping.read_text()
+    mesh = box.replace('box size="0.1 0.1 0.1"', 'mesh filename="a.stl"')
+    for name, visual in (("base", box), ("arm1", box), ("arm2", mesh)):
+        text = text.replace(f'<link name="{name}">', f'<link name="{name}">{visual}')
+    gripping.write_text(text)
+    file = tmp_path / "scenario.yaml"
+    trial = plan_trial(gripping)
+    runs = [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}]
+    file.write_text(yaml.safe_dump({"name": "drawn", **trial.scenario, "duration": 0.3, "runs": runs}))
+    ended = thunder("run", file, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.output
+    notes = [line for line in " ".join(ended.output.split()).split("note: ")[1:] if line.startswith("not drawn")]
+    assert len(notes) == 1 and notes[0].startswith("not drawn as the description has them: arm2 (no mesh: No such file")
+    assert len(list((tmp_path / "out").glob("*_look.npz"))) == 2
+    assert "lightposition" in _written(tmp_path / "out")
+    assert _written(tmp_path / "out").count("not drawn as the description has them") == 1
+    again = thunder("export", tmp_path / "out", "--csv")
+    assert again.exit_code == 0, again.output
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError,
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, Elasticity, JointKind, Limits
+from thunder_dynamics.locking import link_poses
 from thunder_dynamics.model import EndEffector, Frame
 from thunder_dynamics.readers.urdf import ROOT_JOINT
 
@@ -263,3 +264,19 @@ def test_a_body_is_judged_together_with_what_is_locked_to_it(tmp_path: Path) -> 
     with pytest.raises(InertiaError, match="triangle"):
         load_model(file)
     assert load_model(file, locked_joints={last: 0.1}).n == 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_links_are_where_the_expressions_have_them_whatever_the_limits(family: str) -> None:
+    model = FAMILIES[family](3)
+    last = model.links[-1]
+    narrow = replace(last, joint=replace(last.joint, limits=Limits(0.0, 0.0)))
+    if last.joint.is_single and model.links[0].joint.is_single:
+        narrow = replace(narrow, joint=replace(narrow.joint, coupling=Coupling(model.joint_names[0], -0.5, 0.1)))
+    model = replace(model, links=(*model.links[:-1], narrow))
+    robot, state = RobotExpressions(model), random_state(model, 3)
+    q = {link.joint.name: state["q"][list(part)] for link, part in zip(model.links, model.q_ranges, strict=True)}
+    for number, pose in enumerate(link_poses(model, q), 1):
+        T = evaluate(robot, f"T_0_{number}", state)
+        assert_close(pose.rotation, T[:3, :3], RELATIVE)
+        assert_close(pose.translation, T[:3, 3], RELATIVE)

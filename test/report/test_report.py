@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -19,7 +20,7 @@ from traces import TRUE_BODY, make_frames, make_timing, make_trace, write_run
 from thunder_controllers.report import plots
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import html_table, write_report
-from thunder_controllers.report.replay import replay, still
+from thunder_controllers.report.replay import replay, replay_with_looks, still
 from thunder_controllers.report.summary import (
     estimate_table,
     gain_rows,
@@ -29,9 +30,11 @@ from thunder_controllers.report.summary import (
     verdict,
     with_deviation,
 )
-from thunder_controllers.simulation.experiment import load_results
+from thunder_controllers.simulation.experiment import load_results, look_file
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_controllers.view.arm import COLOURS, Arm
+from thunder_controllers.view.look import make_look
+from thunder_controllers.view.mesh import Mesh
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import DYN_NAMES
 
@@ -68,6 +71,30 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(load_results(folder), "what <it> shows")
 
 
+CORNER = Mesh(np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.2, 0], [0, 0, 0.1]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2]]))
+LOOK = make_look([(0, CORNER), (1, CORNER), (3, CORNER)], ["not drawn: <upper> (why)"])
+"""Of the arm of `make_frames`, whose second link is bare."""
+
+
+@pytest.fixture(scope="module")
+def report_with_looks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("looks")
+    _fill(folder)
+    for name in ("no_adaptation", "adaptation"):
+        LOOK.save(look_file(folder, name))
+    return write_report(load_results(folder))
+
+
+def _drawn(page: Path, profile: Path) -> tuple[Any, list[str]]:
+    """What a browser makes of a page, and the errors that it says."""
+    gl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    options = ["--headless=new", "--no-sandbox", f"--user-data-dir={profile}", *gl]
+    options += ["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
+    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
+    errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
+    return html.document_fromstring(done.stdout), errors
+
+
 def test_page_says_what_happened_then_shows_plots_numbers_and_scenario(report: Path) -> None:
     page = html.document_fromstring(report.read_bytes())
     assert page.xpath("//p[@class='verdict']")[0].text_content().startswith("With adaptation the arm follows to")
@@ -95,12 +122,8 @@ def test_page_draws_every_plot_in_a_browser_without_errors(report: Path, tmp_pat
     probe = "<script>Plotly.relayout('errors', {'xaxis2.range': [1, 2]});</script></body>"
     page = tmp_path / "probe.html"
     page.write_text(report.read_text().replace("</body>", probe))
-    gl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    options = ["--headless=new", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}", *gl]
-    options += ["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
-    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
-    assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
-    drawn = html.document_fromstring(done.stdout)
+    drawn, errors = _drawn(page, tmp_path / "profile")
+    assert not errors
     assert len(drawn.xpath("//div[contains(@class, 'js-plotly-plot')]//div[contains(@class, 'svg-container')]")) == 8
     ticks = drawn.xpath("//div[@id='efforts']//*[@class='xtick']//*[local-name()='text']/text()")
     assert ticks and all(1.0 <= float(tick) <= 2.0 for tick in ticks)
@@ -115,6 +138,66 @@ def test_page_shows_a_picture_where_the_browser_has_no_webgl(report: Path, tmp_p
     done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
     page = html.document_fromstring(done.stdout)
     assert page.xpath("//div[@class='webgl']/@hidden") and not page.xpath("//div[@class='still']/@hidden")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_looks_are_moved_to_where_the_arm_is(report_with_looks: Path, tmp_path: Path) -> None:
+    """In the browser, by the page itself: what its slider shows is where `Arm.body` has the vertices."""
+    probe = """<pre id="found"></pre><script>
+    const now = {mode: "immediate", frame: {duration: 0, redraw: true}, transition: {duration: 0}};
+    addEventListener("load", () => Plotly.animate("replay", ["150"], now).then(() => {
+      const traces = document.getElementById("replay").data.filter(trace => trace.type === "mesh3d");
+      document.getElementById("found").textContent = JSON.stringify(
+        traces.map(trace => ["x", "y", "z"].map(axis => Array.from(trace[axis]))));
+    }));</script></body>"""
+    page = tmp_path / "probe.html"
+    page.write_text(report_with_looks.read_text().replace("</body>", probe))
+    drawn, errors = _drawn(page, tmp_path / "profile")
+    assert not errors
+    found = json.loads(drawn.xpath("//pre[@id='found']")[0].text_content())
+    expected = Arm.of("one", make_trace(), make_frames(make_trace()), LOOK).body(150)
+    assert len(found) == 2
+    for places in found:
+        np.testing.assert_allclose(np.transpose(places), expected, atol=1e-4)  # as positions are rounded
+
+
+def test_page_with_looks_needs_nothing_but_itself_and_is_not_much_larger(report: Path, report_with_looks: Path) -> None:
+    page = html.document_fromstring(report_with_looks.read_bytes())
+    assert not page.xpath("//@src | //@href") and not page.xpath("//link | //iframe")
+    assert page.xpath("//div[@class='webgl']/p/text()") == ["not drawn: <upper> (why)"]
+    assert report_with_looks.stat().st_size < report.stat().st_size + 2e5
+    assert not list(report.parent.glob("*_look.npz"))
+
+
+def test_what_a_seen_arm_carries_is_a_ball_of_its_size_while_it_does() -> None:
+    trace = make_trace(steps=300)
+    heavier = np.concatenate([trace.truth, trace.truth, trace.truth])
+    heavier[1, 0, :4] += [1.0, 0.0, 0.0, 0.3]
+    trace = replace(trace, truth=heavier, truth_time=np.array([0.0, 1.5, 2.4]))
+    arm = Arm.of("one", trace, make_frames(trace), LOOK)
+    figure, script = replay_with_looks([arm])
+    ball = figure["data"][-1]
+    assert ball["color"] == "#edae49" and np.ptp(np.array([ball["x"], ball["y"], ball["z"]]), axis=1).max() == 0.0
+    (_, motion), vertices = json.loads("[" + script.rpartition(", [")[2].rstrip(")")), None
+    assert (motion["first"], motion["end"]) == (50, 80)  # samples every 0.03 s
+    vertices = np.frombuffer(base64.b64decode(motion["vertices"]), np.float32).reshape(-1, 3) - [0.0, 0.0, 0.3]
+    np.testing.assert_allclose(np.linalg.norm(vertices, axis=1), arm.carried[0].radius, rtol=1e-5)
+    assert go.Figure(replay([arm])).frames[60].data[0].x[-1] is not None  # where nothing but plotly moves it
+
+
+def test_the_last_run_is_solid_the_others_are_ghosts_and_bare_links_have_lines() -> None:
+    trace = make_trace()
+    bare, seen = (Arm.of("one", trace, make_frames(trace), *look) for look in ((), (LOOK,)))
+    assert replay_with_looks([bare, bare]) == (replay([bare, bare]), "")
+    figure, script = replay_with_looks([seen, seen])
+    go.Figure(figure)  # which checks it
+    assert [one["opacity"] for one in figure["data"] if one["type"] == "mesh3d"] == [0.4, 1.0]
+    assert "frames" not in figure and "document.getElementById('{plot_id}')" in script
+    for arm, joined in ((bare, [0, 1, 2, 3, 4]), (seen, [2, 3])):
+        drawn = go.Figure(replay([arm])).frames[10].data[0]
+        places = np.transpose([drawn.x, drawn.y, drawn.z]).astype(float)
+        np.testing.assert_allclose(places, arm.frames.position[10, joined], atol=1e-4)
 
 
 def test_the_picture_shows_paths_and_links_of_every_run() -> None:

@@ -6,14 +6,18 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 from traces import make_frames, make_trace
 
+from thunder_controllers.view import video
 from thunder_controllers.view.arm import COLOURS, Arm
 from thunder_controllers.view.browser import HOST, Controls, View
+from thunder_controllers.view.look import make_look
+from thunder_controllers.view.mesh import Mesh
 from thunder_controllers.view.video import ViewError, open_context, write_video
 from thunder_dynamics.errors import MissingLibraryError
 
@@ -94,6 +98,63 @@ def test_video_shows_the_runs_side_by_side_and_moves(tmp_path: Path) -> None:
     red, blue = (pictures[0][80:, half] for half in (slice(0, 400), slice(400, 800)))
     assert (red[..., 0] - red[..., 2] > 60).sum() > 500 and (blue[..., 2] - blue[..., 0] > 60).sum() > 500
     assert (np.abs(pictures[1][80:] - pictures[0][80:]).max(axis=2) > 60).sum() > 1000
+
+
+CORNERS = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.2, 0.0], [0.0, 0.0, 0.1]])
+CORNER = Mesh(CORNERS, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
+TURNED = Rotation.from_euler("xyz", [0.3, 0.5, -0.7]).as_matrix()
+
+
+def _seen(name: str) -> Arm:
+    """The same arm, frames turned, of which the upper link and the tool are seen."""
+    arm = _arm(name)
+    frames = replace(arm.frames, rotation=np.broadcast_to(TURNED, arm.frames.rotation.shape).astype(np.float32))
+    return replace(arm, frames=frames, look=make_look([(1, CORNER), (3, CORNER)]))
+
+
+def test_the_page_has_what_links_look_like_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(View, "wait_for_reader", lambda self: None)
+    arm = _seen("one")
+    with View(lambda _: None, port=18090) as viewer:
+        viewer.open(arm)
+        viewer.show([(arm, COLOURS[0])], 1.5)
+        bodies = viewer._bodies["one"]
+        assert len(bodies._links) == 2 and len(bodies._joints) == 1 and list(bodies._seen) == [1, 3]
+        places = [
+            Rotation.from_quat(np.roll(handle.wxyz, -1)).apply(CORNERS) + handle.position
+            for handle in bodies._seen.values()
+        ]
+        np.testing.assert_allclose(np.concatenate(places), arm.body(50), atol=1e-6)
+
+
+def test_a_video_has_each_mesh_where_the_frame_is() -> None:
+    """MuJoCo keeps meshes in other frames; the vertices that it draws are those of the arm."""
+    arm = _seen("one")
+    world, bodies = video._world([_arm("bare"), arm])
+    assert bodies[0] == {} and list(bodies[1]) == [1, 3]
+    scene = mujoco.MjvScene(world, maxgeom=10)
+    for frame, mesh in bodies[1].items():
+        video._add_mesh(scene, world, mesh, (1, 2, 3), arm.frames.position[50, frame], arm.frames.rotation[50, frame])
+        geom, start = scene.geoms[scene.ngeom - 1], world.mesh_vertadr[mesh]
+        kept = world.mesh_vert[start : start + world.mesh_vertnum[mesh]]
+        drawn = kept @ np.reshape(geom.mat, (3, 3)).T + geom.pos
+        expected = arm.body(50)[arm.look.frame == frame]
+        assert np.linalg.norm(drawn[:, None] - expected[None], axis=2).min(axis=0).max() < 1e-6
+        assert geom.dataid == 2 * mesh and geom.type == mujoco.mjtGeom.mjGEOM_MESH
+    full = mujoco.MjvScene(world, maxgeom=0)
+    video._add_mesh(full, world, 0, (1, 2, 3), np.zeros(3), np.eye(3))
+    assert full.ngeom == 0
+
+
+@pytest.mark.skipif(not _draws(), reason="no OpenGL without a display (libegl1, libegl-mesa0)")
+def test_a_video_shows_meshes(tmp_path: Path) -> None:
+    pictures = []
+    for name, arm in (("bare", _arm("one")), ("seen", _seen("one"))):
+        write_video([replace(arm, path=arm.path[:1] + 9.0, desired=None)], tmp_path / f"{name}.gif", 9.0)
+        with Image.open(tmp_path / f"{name}.gif") as image:
+            pictures.append(np.asarray(image.convert("RGB"), dtype=int)[80:])
+    red = [(picture[..., 0] - picture[..., 2] > 60).sum() for picture in pictures]
+    assert min(red) > 1000 and (np.abs(pictures[1] - pictures[0]).max(axis=2) > 60).sum() > 500
 
 
 def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def run(
     from thunder_controllers.report.summary import estimate_table, result_rows, short_rows, verdict
     from thunder_controllers.simulation.experiment import run_scenario
     from thunder_controllers.simulation.scenario import load_scenario
-    from thunder_controllers.view.arm import arms_of
+    from thunder_controllers.view.arm import arms_of, notes_of
     from thunder_controllers.view.browser import View
 
     changes = changed({"seed": seed, "duration": duration}, given_gains(given), settings)
@@ -90,10 +90,10 @@ def run(
     with View(click.echo) if view else nullcontext() as watch:
         with show_progress() as progress:
             result = run_scenario(loaded, folder, progress, watch)
-            arms = arms_of(result.runs)
+            arms = arms_of(result)
             report = write_report(result, loaded.description)
             _export(result, arms, progress, **exports)
-        for note in dict.fromkeys(note for one in result.runs for note in one.notes):
+        for note in dict.fromkeys([*(note for one in result.runs for note in one.notes), *notes_of(arms)]):
             click.echo(f"note: {note}")
         runs, traces = result.metrics["runs"], {one.name: one.trace.until_fault() for one in result.runs}
         print_table(result_rows(runs) if verbose else short_rows(runs, traces))
@@ -133,7 +133,7 @@ def export(results: Path, names: tuple[str, ...], **exports: Any) -> None:
             raise NameNotFoundError(f"no run '{name}'", where=str(results), valid=", ".join(known))
     chosen = replace(result, runs=tuple(one for one in result.runs if one.name in (names or known)))
     with show_progress() as progress:
-        _export(chosen, arms_of(chosen.runs), progress, **exports)
+        _export(chosen, arms_of(chosen), progress, **exports)
 
 
 def _check(mcap: bool, video: Path | None, **_: Any) -> None:

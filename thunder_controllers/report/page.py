@@ -18,11 +18,11 @@ from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
 from thunder_controllers.report import plots
-from thunder_controllers.report.replay import replay, still
+from thunder_controllers.report.replay import replay_with_looks, still
 from thunder_controllers.report.summary import error_rows, estimate_table, gain_rows, labels, result_rows, verdict
 from thunder_controllers.simulation.experiment import ScenarioResult
 from thunder_controllers.simulation.trace import Timing, Trace
-from thunder_controllers.view.arm import Arm
+from thunder_controllers.view.arm import arms_of, notes_of
 from thunder_dynamics.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -148,11 +148,13 @@ def render_page(result: ScenarioResult, description: str) -> str:
     called = labels(metrics["runs"])
     runs = {called[name]: run for name, run in metrics["runs"].items()}
     traces = {called[run.name]: run.trace.until_fault() for run in result.runs}
-    arms = [Arm.of(called[run.name], run.trace, run.frames) for run in result.runs]
+    arms = arms_of(result, called)
     versions = ", ".join(f"{name} {version}" for name, version in metrics["versions"].items())
     source = f"Scenario SHA-256 {metrics['scenario_sha256']}. {versions}."
     drawn = make_plots(runs, traces, {called[run.name]: run.timing for run in result.runs})
-    arm = f'<div class="webgl">{html_plot("replay", replay(arms))}</div><div class="still" hidden>{still(arms)}</div>'
+    moving = html_plot("replay", *replay_with_looks(arms))
+    missing = "".join(f'<p class="lead">{escape(note)}</p>' for note in notes_of(arms))
+    arm = f'<div class="webgl">{moving}{missing}</div><div class="still" hidden>{still(arms)}</div>'
     errors = html_plot("errors", drawn.pop("errors"))
     gains = html_table(gain_rows(runs))
     body = [
@@ -196,12 +198,12 @@ def make_plots(
     }
 
 
-def html_plot(identifier: str, figure: go.Figure | dict[str, Any]) -> str:
-    """Mark an interactive plot up; the page holds its library."""
+def html_plot(identifier: str, figure: go.Figure | dict[str, Any], script: str = "") -> str:
+    """Mark an interactive plot up; the page holds its library. A script runs when it is drawn, see `to_html`."""
     config = {"displaylogo": False, "responsive": True}
     safe = "".join(letter if letter.isalnum() else "_" for letter in identifier)
     options = {"full_html": False, "include_plotlyjs": False, "div_id": safe, "auto_play": False, "validate": False}
-    return str(to_html(figure, config, **options))
+    return str(to_html(figure, config, post_script=script or None, **options))
 
 
 def html_page(title: str, lead: str, body: Sequence[str], head: str = "") -> str:

@@ -1,16 +1,26 @@
-"""The arm in three dimensions, its path, and a replay of the runs over one another, in the page itself."""
+"""The arm in three dimensions, its path, and a replay of the runs over one another, in the page itself.
+
+Frames of plotly hold places. Of arms with a look the page holds poses instead, and makes places of them when it opens.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike, DTypeLike
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.view.arm import COLOURS, Arm, thinned
+from thunder_controllers.view.arm import COLOURS, GOLD, Arm, thinned
+from thunder_controllers.view.look import Look, make_look
+from thunder_controllers.view.mesh import Mesh, make_shape
 
 MOST_FRAMES = 900
 """Of the replay: longer runs have fewer a second, so that the page stays small."""
@@ -26,6 +36,39 @@ SIZE = 1.3
 
 WIDTH = 9
 """Of a link [pixels]."""
+
+
+BOXED = 30
+"""Samples whose looks the picture is to hold."""
+
+GHOST = 0.4
+"""Opacity of the arms but that of the last run."""
+
+LIGHT = {"ambient": 0.55, "diffuse": 0.7, "specular": 0.25, "roughness": 0.6, "fresnel": 0.1}
+LAMP = {"x": 6e4, "y": -9e4, "z": 9e4}
+"""Material of arms, and where light comes from: above the eye, far away."""
+
+POSE = np.iinfo(np.int16).max
+"""Of numbers in the page: what stands for 1 in a rotation, and for the largest coordinate in a position."""
+
+MOVE = """
+(plot, frames, bodies) => {
+  const numbers = (Kind, text) => new Kind(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
+  const traces = bodies.map(body => body.trace);
+  const looks = bodies.map(body => ({...body, vertices: numbers(Float32Array, body.vertices),
+    frame: numbers(Uint16Array, body.frame), poses: numbers(Int16Array, body.poses)}));
+  const place = (body, k, row, frame, v) => {
+    const pose = 12 * (k * body.frames + frame), size = k < body.first || k >= body.end ? 0 : 1;
+    return [0, 1, 2].reduce((sum, i) => sum + size * body.poses[pose + 3 * row + i] * body.vertices[3 * v + i],
+      body.poses[pose + 9 + row] * body.size) / body.one;
+  };
+  const places = (body, k) => ["x", "y", "z"].map((axis, row) =>
+    [axis, Float32Array.from(body.frame, (frame, v) => place(body, Math.min(k, body.samples - 1), row, frame, v))]);
+  Plotly.addFrames(plot, frames.map((frame, k) => ({...frame, traces: [...frame.traces, ...traces],
+    data: [...frame.data, ...looks.map(body => ({type: "mesh3d", ...Object.fromEntries(places(body, k))}))]})));
+}
+"""
+"""Adds frames to a plot, and to each of them where the vertices of bodies are then."""
 
 
 def replay(arms: Sequence[Arm]) -> dict[str, Any]:
@@ -44,7 +87,7 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     for arm, colour in zip(arms, COLOURS, strict=False):
         figure.add_trace(go.Scatter3d(**_body(arm, 0, colour), name=escape(arm.name), showlegend=False))
     moving = list(range(first, len(figure.data)))
-    samples = range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
+    samples = _samples(arms)
     frames = [
         {
             "name": str(k),
@@ -59,6 +102,87 @@ def replay(arms: Sequence[Arm]) -> dict[str, Any]:
     drawn: dict[str, Any] = figure.to_dict()
     drawn["layout"] |= _controls(arms, samples, every)
     return {**drawn, "frames": frames}
+
+
+def replay_with_looks(arms: Sequence[Arm]) -> tuple[dict[str, Any], str]:
+    """The same with what the arms look like and carry, all but the last as ghosts, and the script that moves them.
+
+    Returns:
+        The figure, without frames if some arm has a look, and the script: it adds them to the plot `{plot_id}`.
+
+    Raises:
+        MissingLibraryError: if trimesh is not installed, for a seen arm that carries something.
+    """
+    figure, bodies = replay([replace(arm, carried=()) if arm.is_seen.any() else arm for arm in arms]), []
+    drawn = list(zip(arms, COLOURS, strict=False))
+    for number, (arm, colour) in enumerate(drawn, 1):
+        for body in _bodies(arm, colour) if arm.is_seen.any() else ():
+            bodies.append({"trace": len(figure["data"]), **_motion(arm, body, _samples(arms))})
+            opacity = 1.0 if number == len(drawn) else GHOST
+            figure["data"].append({**_mesh(arm, body), "name": escape(arm.name), "opacity": opacity})
+    if not bodies:
+        return figure, ""
+    frames, given = json.dumps(figure.pop("frames")), json.dumps(bodies)
+    return figure, f"({MOVE.strip()})(document.getElementById('{{plot_id}}'), {frames}, {given})"
+
+
+class _Body(NamedTuple):
+    """What is seen of an arm for a while."""
+
+    look: Look
+    colour: str
+    start: float  #: [s].
+    end: float  #: [s].
+
+
+def _bodies(arm: Arm, colour: str) -> list[_Body]:
+    """The arm itself, and what it carries."""
+    balls = [(body, make_shape("sphere", (body.radius,))) for body in arm.carried]
+    gold = "#" + bytes(GOLD).hex()
+    carried = [
+        _Body(make_look([(body.frame, Mesh(ball.vertices + body.com, ball.faces))]), gold, body.start, body.end)
+        for body, ball in balls
+    ]
+    return [_Body(arm.look, colour, -math.inf, math.inf), *carried]
+
+
+def _mesh(arm: Arm, body: _Body) -> dict[str, Any]:
+    """A body as plotly draws it, at the start; as one point while it is not carried."""
+    faces = body.look.faces.T.astype(np.uint16 if len(body.look.frame) <= np.iinfo(np.uint16).max else np.uint32)
+    is_there = body.start <= arm.frames.t[0] < body.end
+    look = replace(body.look, vertices=is_there * body.look.vertices)
+    xyz = look.places(arm.frames.position[0], arm.frames.rotation[0]).astype(np.float32).T
+    seen = {"color": body.colour, "lighting": LIGHT, "lightposition": LAMP, "hoverinfo": "name"}
+    return {"type": "mesh3d", **dict(zip("xyzijk", (*xyz, *faces), strict=True)), **seen}
+
+
+def _motion(arm: Arm, body: _Body, samples: range) -> dict[str, Any]:
+    """Vertices in their frames, and poses of those at the samples, in whole numbers: to 0.1 mm of an arm of 3 m."""
+    used, frame = np.unique(body.look.frame, return_inverse=True)
+    steps = [k for k in samples if k < len(arm.frames.t)]
+    position, rotation = arm.frames.position[steps][:, used], arm.frames.rotation[steps][:, used]
+    size = float(np.nanmax(np.abs(position), initial=1e-3))
+    poses = np.concatenate([rotation.reshape(*rotation.shape[:2], 9), position / size], axis=2)
+    return {
+        "vertices": _text(body.look.vertices, np.float32),
+        "frame": _text(frame, np.uint16),
+        "poses": _text(np.rint(POSE * np.nan_to_num(poses)), np.int16),
+        "samples": len(steps),
+        "frames": len(used),
+        "size": size,
+        "one": int(POSE),
+        "first": int((arm.frames.t[steps] < body.start).sum()),
+        "end": int((arm.frames.t[steps] < body.end).sum()),
+    }
+
+
+def _text(numbers: ArrayLike, kind: DTypeLike) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype=kind).tobytes()).decode()
+
+
+def _samples(arms: Sequence[Arm]) -> range:
+    """Those that are shown, of the first arm."""
+    return range(0, len(arms[0].frames.t), -(-len(arms[0].frames.t) // MOST_FRAMES))
 
 
 def still(arms: Sequence[Arm]) -> str:
@@ -76,7 +200,7 @@ def still(arms: Sequence[Arm]) -> str:
     for arm, colour in zip(arms, COLOURS, strict=False):
         lines.append(line(thinned(arm.path, MOST_POINTS), colour, 'stroke-width="0.5"'))
     for arm, colour in zip(arms, COLOURS, strict=False):
-        lines += [line(ends, colour, 'stroke-width="1.6" stroke-linecap="round"') for ends in arm.links(0)]
+        lines += [line(ends, colour, 'stroke-width="1.6" stroke-linecap="round"') for ends in arm.links(0, bare=False)]
     points = np.concatenate([xy[np.isfinite(xy).all(axis=1)] for xy, _, _ in lines])
     low, size = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-6)
     parts = []
@@ -106,12 +230,11 @@ def _body(arm: Arm, k: int, colour: str) -> dict[str, Any]:
 
 
 def _order(arm: Arm) -> list[int]:
-    """Frames along one line: −1 where it is broken, as a branch starts elsewhere."""
-    order = [0]
-    for child, parent in enumerate(arm.frames.parents.tolist()):
-        if parent >= 0:
-            order += [child] if order[-1] == parent else [-1, parent, child]
-    return order
+    """Frames along one line: −1 where it is broken, as a branch starts elsewhere; none of links that are seen."""
+    order = [-1]
+    for parent, child in arm.bones().tolist():
+        order += [child] if order[-1] == parent else [-1, parent, child]
+    return order[2:]
 
 
 def _places(arm: Arm, k: int) -> dict[str, list[float | None]]:
@@ -184,6 +307,7 @@ def _captions(arms: Sequence[Arm], k: int) -> str:
 def _box(arms: Sequence[Arm]) -> tuple[FloatArray, FloatArray]:
     """Corners of what holds all arms and paths; a run that flew away does not shrink the others to a point."""
     calm = [arm for arm in arms if np.isfinite(arm.frames.position).all()] or list(arms)
-    points = np.concatenate([arm.frames.position.reshape(-1, 3) for arm in calm])
+    seen = (arm.body(k) for arm in calm for k in range(0, len(arm.frames.t), -(-len(arm.frames.t) // BOXED)))
+    points = np.concatenate([*(arm.frames.position.reshape(-1, 3) for arm in calm), *seen])
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     return low - 0.1 * (high - low).max(), high + 0.1 * (high - low).max()

@@ -27,7 +27,7 @@ from thunder_controllers.host import (
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
-from thunder_controllers.simulation.scenario import Run, Scenario, law_text
+from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, law_text
 from thunder_controllers.simulation.stop import explain, likely_cause
 from thunder_controllers.simulation.trace import Frames, Timing, Trace
 from thunder_dynamics.errors import ScenarioError
@@ -74,7 +74,10 @@ class Learned:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave, what the host noticed before it, and the content hash of the library that ran."""
+    """What one run gave, what the host noticed before it, and the content hash of the library that ran.
+
+    `origin` is what ran, and the controller's robot; none of a run that is read from its files.
+    """
 
     name: str
     trace: Trace
@@ -84,6 +87,7 @@ class RunResult:
     notes: tuple[Note, ...]
     library_hash: str
     learned: Learned | None = None  #: If the law adapts, and no fault stopped it.
+    origin: tuple[RunConfig, RobotModel] | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,8 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
         metrics["fault"] |= explain(setup, run, trace)
     frames = find_frames(setup.model, setup.library, trace)
     learned = _learned(setup, run, trace) if metrics["fault"] is None else None
-    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash, learned)
+    origin = run.config, setup.model
+    return RunResult(run.name, trace, timing, frames, metrics, setup.notes, setup.library.hash, learned, origin)
 
 
 def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
@@ -166,7 +171,8 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
             result.timing.save(folder / f"{result.name}_timing.npz")
             result.frames.save(folder / f"{result.name}_frames.npz")
             estimates = folder / f"{result.name}_estimates.yaml"
-            estimates.unlink(missing_ok=True)  # of an earlier run under this name
+            for old in (estimates, look_file(folder, result.name)):
+                old.unlink(missing_ok=True)  # of an earlier run under this name
             if result.learned is not None:
                 result.learned.save(estimates)
         hashes = {result.name: result.library_hash for result in results}
@@ -175,6 +181,11 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
         document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         write_whole(folder / "metrics.json", lambda file: file.write(document))
     return ScenarioResult(folder, tuple(results), summary, scenario.text)
+
+
+def look_file(folder: Path, run: str) -> Path:
+    """Where what the arm of a run looks like is kept, once it has been drawn."""
+    return folder / f"{run}_look.npz"
 
 
 def load_results(folder: Path) -> ScenarioResult:

@@ -18,7 +18,7 @@ from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import REG_NAMES
 from thunder_dynamics.storage.whole import write_whole
 
-Stored = TypeVar("Stored", bound="_Archive")
+Stored = TypeVar("Stored", bound="Archive")
 
 BY_STEP = (
     *("t", "q", "qd", "q_measured", "qd_measured", "reference", "effort", "position", "rotation", "error"),
@@ -27,7 +27,7 @@ BY_STEP = (
 """Arrays of a trace that have a row per control step."""
 
 
-class _Archive:
+class Archive:
     """Arrays by the names of the fields, kept as .npz."""
 
     def save(self, path: Path) -> None:
@@ -46,7 +46,7 @@ class _Archive:
 
 
 @dataclass
-class Trace(_Archive):
+class Trace(Archive):
     """Rows k = 0 … N−1 at times t_k; the effort of row k acts from t_k to t_{k+1}."""
 
     t: FloatArray  #: [s], (N,).
@@ -163,7 +163,7 @@ def _numbered(names: NDArray[np.str_]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Frames(_Archive):
+class Frames(Archive):
     """Where the frames of the controller's robot are at the true joint positions, at some of the steps of a trace."""
 
     t: FloatArray  #: [s], (K,).
@@ -174,7 +174,7 @@ class Frames(_Archive):
 
 
 @dataclass(frozen=True)
-class Timing(_Archive):
+class Timing(Archive):
     """Wall time: of each control step inside the host [ns], (N,), and of the whole loop [s]."""
 
     step_ns: NDArray[np.int64]

@@ -22,6 +22,7 @@ from thunder_controllers.simulation.preparation import Setup
 from thunder_controllers.simulation.scenario import Run
 from thunder_controllers.simulation.trace import Trace
 from thunder_controllers.view.arm import BLACK, COLOURS, GOLD, GREY, PERIOD, Arm, rgb, thinned
+from thunder_controllers.view.look import read_look
 from thunder_dynamics.errors import MissingLibraryError
 
 HOST = "127.0.0.1"
@@ -74,7 +75,11 @@ class View:
         Raises:
             MissingLibraryError: if viser is not installed.
         """
-        now, t = Arm.of(run.name, row, find_frames(setup.model, setup.library, row)), float(row.t[-1])
+        if self._going is not None and self._going[0] is setup:
+            look = self._going[1].look
+        else:
+            look = read_look(run.config, setup.model)
+        now, t = Arm.of(run.name, row, find_frames(setup.model, setup.library, row), look), float(row.t[-1])
         self.open(now)
         if self._going is not None and self._going[0] is setup:
             arm, colour = self._going[1].followed_by(now), self._going[2]
@@ -167,13 +172,17 @@ class Controls:
 
 
 class _Bodies:
-    """The bodies of one run on the page: a cylinder a link, a ball a joint, one for what is carried, two paths."""
+    """The bodies of one run on the page: what links look like, or cylinders and balls; what is carried; two paths."""
 
     def __init__(self, scene: Any, arm: Arm, colour: str) -> None:
         paint = rgb(colour)
         self._scene, self._name = scene, f"/{arm.name}"
         self._root = scene.add_frame(self._name, show_axes=False)
-        links, joints = range(len(arm.frames.parents) - 1), range(len(arm.joints(0)))
+        links, joints = range(len(arm.bones())), range(len(arm.joints(0)))
+        self._seen = {
+            frame: scene.add_mesh_simple(f"{self._name}/look{frame}", mesh.vertices, mesh.faces, color=paint)
+            for frame, mesh in arm.look.parts().items()
+        }
         self._links = [scene.add_cylinder(f"{self._name}/link{i}", arm.radius, 1.0, paint) for i in links]
         self._joints = [scene.add_icosphere(f"{self._name}/joint{i}", 1.2 * arm.radius, GREY) for i in joints]
         self._carried: list[Any] = []
@@ -196,6 +205,9 @@ class _Bodies:
                 turn, _ = Rotation.align_vectors(end - start, (0.0, 0.0, 1.0))
                 handle.position, handle.wxyz = 0.5 * (start + end), np.roll(turn.as_quat(), 1)
                 handle.scale = (1.0, 1.0, float(np.linalg.norm(end - start)))
+        for frame, handle in self._seen.items():
+            handle.position = arm.frames.position[k, frame]
+            handle.wxyz = np.roll(Rotation.from_matrix(arm.frames.rotation[k, frame]).as_quat(), 1)
         for handle, point in zip(self._joints, arm.joints(k), strict=True):
             handle.position = point
         for number in range(len(self._carried), len(balls)):

@@ -132,7 +132,7 @@ def _pictures(
     """Draw the arms at each time, into memory; mujoco.Renderer would want its context named before MuJoCo is loaded."""
     context = open_context(*size)
     context.make_current()
-    world = mujoco.MjModel.from_xml_string(WORLD)
+    world, bodies = _world(arms)
     data, scene = mujoco.MjData(world), mujoco.MjvScene(world, maxgeom=MOST_BODIES)
     mujoco.mj_forward(world, data)
     for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
@@ -142,10 +142,12 @@ def _pictures(
     rectangle, font = mujoco.MjrRect(0, 0, *size), ImageFont.load_default(14)
     pixels = np.empty((size[1], size[0], 3), dtype=np.uint8)
 
-    def draw(arm: Arm, t: float, colour: str) -> Picture:
+    def draw(number: int, arm: Arm, t: float, colour: str) -> Picture:
         k, every = arm.sample(t), mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(world, data, mujoco.MjvOption(), None, _camera(arm), every, scene)
         _add_arm(scene, arm, k, colour)
+        for frame, mesh in bodies[number].items():
+            _add_mesh(scene, world, mesh, rgb(colour), arm.frames.position[k, frame], arm.frames.rotation[k, frame])
         mujoco.mjr_render(rectangle, scene, renderer)
         mujoco.mjr_readPixels(pixels, None, rectangle, renderer)
         image = Image.fromarray(pixels[::-1])
@@ -153,13 +155,26 @@ def _pictures(
         return np.asarray(image)
 
     try:
-        for number, t in enumerate(times, 1):
-            yield np.concatenate([draw(arm, t, colour) for arm, colour in zip(arms, COLOURS, strict=False)], axis=1)
+        for done, t in enumerate(times, 1):
+            painted = enumerate(zip(arms, COLOURS, strict=False))
+            yield np.concatenate([draw(one, arm, t, colour) for one, (arm, colour) in painted], axis=1)
             if progress is not None:
-                progress(number / len(times))
+                progress(done / len(times))
     finally:
         renderer.free()
         context.free()
+
+
+def _world(arms: Sequence[Arm]) -> tuple[Any, list[dict[int, int]]]:
+    """The world with a mesh for each frame of an arm that is seen, and of each arm the meshes' ids by frame."""
+    spec, bodies = mujoco.MjSpec.from_string(WORLD), list[dict[int, int]]()
+    for number, arm in enumerate(arms):
+        bodies.append({})
+        for frame, mesh in arm.look.parts().items():
+            asset = spec.add_mesh(name=f"{number}_{frame}", inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
+            asset.uservert, asset.userface = mesh.vertices.ravel(), mesh.faces.ravel()
+            bodies[-1][frame] = len(spec.meshes) - 1
+    return spec.compile(), bodies
 
 
 def open_context(width: int, height: int) -> Any:
@@ -199,6 +214,21 @@ def _add_arm(scene: Any, arm: Arm, k: int, colour: str) -> None:
             thin = thinned(points, PATH_POINTS)
             for ends in zip(thin[:-1], thin[1:], strict=True):
                 _add(scene, mujoco.mjtGeom.mjGEOM_LINE, paint, PATH_WIDTH, *ends)
+
+
+def _add_mesh(
+    scene: Any, world: Any, mesh: int, paint: tuple[int, ...], position: FloatArray, rotation: FloatArray
+) -> None:
+    """Add a mesh of the world, its own frame at a pose, if the scene is not full."""
+    if scene.ngeom >= scene.maxgeom:
+        return
+    turn = np.zeros(9)  # MuJoCo keeps a mesh in the frame of its principal axes, which has this pose in its own
+    mujoco.mju_quat2Mat(turn, world.mesh_quat[mesh])
+    place, turned = position + rotation @ world.mesh_pos[mesh], rotation @ turn.reshape(3, 3)
+    geom, rgba = scene.geoms[scene.ngeom], np.array([*paint, 255], dtype=np.float32) / 255
+    mujoco.mjv_initGeom(geom, mujoco.mjtGeom.mjGEOM_MESH, np.ones(3), place, turned.ravel().astype(float), rgba)
+    geom.dataid = 2 * mesh  # odd ones are convex hulls
+    scene.ngeom += 1
 
 
 def _add(scene: Any, kind: Any, paint: tuple[int, ...], width: float, *points: FloatArray) -> None:

@@ -57,8 +57,7 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     chosen = take_options(ReaderOptions, options, where=str(path))
     document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
     name = robot_identifier(path.stem) if chosen.name is None else chosen.name
-    kinematics = document.data.get("kinematics")
-    if isinstance(kinematics, dict) and kinematics.get("type", "DH") != "DH":
+    if _names_urdf(document):
         whole = _UrdfRobot(document, path, validate(document, UrdfRobotEntry)).model(name, chosen.allow_inconsistent)
         places = {link: link for link in document.data.get("dynamics", {})}
     else:
@@ -72,6 +71,30 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
     check_bodies(measured, chosen.allow_inconsistent)
     note_placeholders([(name, where) for name, where, inertia in bodies if is_placeholder(inertia)])
     return model
+
+
+def named_urdf(path: Path) -> tuple[Path, dict[str, Any], Pose] | None:
+    """The URDF that a robot YAML names, options that it is read with, and its world in that of the robot; or None.
+
+    Raises:
+        RobotFileError: as `read_dh_yaml`.
+    """
+    document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
+    if not _names_urdf(document):
+        return None
+    entry = validate(document, UrdfRobotEntry)
+    base = Frame(entry.Base_to_L0.tr, entry.Base_to_L0.ypr)
+    return path.parent / entry.kinematics.urdf_path, _urdf_options(entry), base.pose
+
+
+def _names_urdf(document: YamlDocument) -> bool:
+    kinematics = document.data.get("kinematics")
+    return isinstance(kinematics, dict) and kinematics.get("type", "DH") != "DH"
+
+
+def _urdf_options(entry: UrdfRobotEntry) -> dict[str, Any]:
+    options = {"base_link": entry.kinematics.base_link, "ee_link": entry.kinematics.ee_link}
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def is_placeholder(inertia: Inertia) -> bool:
@@ -338,10 +361,8 @@ class _UrdfRobot(_Document):
         self.entry = entry
 
     def model(self, name: str, allow_inconsistent: bool) -> RobotModel:
-        entry, kinematics = self.entry, self.entry.kinematics
-        options = {"base_link": kinematics.base_link, "ee_link": kinematics.ee_link}
-        given = {key: value for key, value in options.items() if value is not None}
-        file = self.path.parent / kinematics.urdf_path
+        entry = self.entry
+        file, given = self.path.parent / entry.kinematics.urdf_path, _urdf_options(entry)
         model = read_urdf(file, {**given, "name": name, "allow_inconsistent": allow_inconsistent})
         self._check(model)
         order = model.friction_order if entry.Dl_order is None else entry.Dl_order

@@ -9,14 +9,14 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from lxml import etree
 from pydantic import Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose
-from thunder_dynamics.locking import locked_pose
+from thunder_dynamics.locking import Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
 from thunder_dynamics.readers.source import (
     Finite,
@@ -101,6 +101,28 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
     return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
 
 
+class UrdfLinks(NamedTuple):
+    """All links of a URDF as they are in the file, none merged into another."""
+
+    text: str  #: The XML.
+    base: str  #: The base link, whose frame is the world.
+    model: RobotModel  #: The links below it; joints that are fixed are free ones.
+    held: Mapping[str, Position]  #: Where joints are that do not move: fixed, locked, or following one of those.
+
+
+def read_links(path: Path, options: Mapping[str, Any]) -> UrdfLinks:
+    """Read a URDF or a xacro file for its links; inertias are not judged, and any link may be the end effector.
+
+    Options: as in `read_urdf`; those that are empty count as not given.
+
+    Raises:
+        RobotFileError, NameNotFoundError, ModelError: as `thunder_dynamics.load_model` says.
+    """
+    chosen, text = _opened(path, {name: value for name, value in options.items() if value})
+    tree, base = _tree(text, str(path), chosen)
+    return UrdfLinks(text, base, _whole(tree, base, tree.end_links(base, ())[:1], chosen), _positions(tree, base))
+
+
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
     """Read a URDF from a text.
 
@@ -153,16 +175,25 @@ def _words(numbers: Iterable[float]) -> str:
 
 
 def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    tree = UrdfTree(_held(parse_urdf(text, where, options.zero_limits), options, where), where)
-    base = tree.base_link(options.base_link)
+    tree, base = _tree(text, where, options)
     whole = _whole(tree, base, _end_links(tree, base, options), options)
-    held = (joint for joint in tree.below(base) if not joint.is_movable)
-    positions = {joint.name: joint.held_at or JointKind.FREE.neutral for joint in held}
-    model = options.reduced(whole, positions, where)
+    model = options.reduced(whole, _positions(tree, base), where)
     # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
     bodies = ((link.name, tree.robot.links[link.name].where, link.inertia) for link in model.links)
     check_bodies(bodies, options.allow_inconsistent)
     return model
+
+
+def _tree(text: str, where: str, options: UrdfOptions) -> tuple[UrdfTree, str]:
+    """The tree of a text, its joints held where the options say, and the base link."""
+    tree = UrdfTree(_held(parse_urdf(text, where, options.zero_limits), options, where), where)
+    return tree, tree.base_link(options.base_link)
+
+
+def _positions(tree: UrdfTree, base: str) -> dict[str, Position]:
+    """Of the joints below a link that do not move; those that are fixed are free ones in a model."""
+    held = (joint for joint in tree.below(base) if not joint.is_movable)
+    return {joint.name: joint.held_at or JointKind.FREE.neutral for joint in held}
 
 
 def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:

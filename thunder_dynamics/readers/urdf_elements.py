@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -73,6 +73,29 @@ class UrdfJoint:
     def is_movable(self) -> bool:
         """Whether the joint moves."""
         return self.kind in MOVABLE and self.held_at is None
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfVisual:
+    """What is seen of a link: a mesh of a file, or a simple shape about its centre, a cylinder along z.
+
+    `size` are the numbers of `SHAPES`, [m] or the scale of a mesh along its axes.
+    """
+
+    link: str
+    origin: Pose
+    shape: str
+    size: tuple[float, ...]
+    file: str
+
+
+SHAPES: Mapping[str, Mapping[str, int]] = {
+    "mesh": {"scale": 3},
+    "box": {"size": 3},
+    "cylinder": {"radius": 1, "length": 1},
+    "sphere": {"radius": 1},
+}
+"""What a link may look like: elements of <geometry>, and their attributes with so many numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,6 +422,36 @@ def _set_rotor(element: _Element, joints: dict[str, UrdfJoint], name: str, inert
     if joint.rotor_inertia is not None:
         element.fail(f"a second rotor of joint '{name}'", "at most one per joint")
     joints[name] = replace(joint, rotor_inertia=reflected_inertia(inertia, gear_ratio))
+
+
+def find_visuals(urdf: str, where: str) -> tuple[list[UrdfVisual], list[tuple[str, RobotFileError]]]:
+    """What is seen of the links of a URDF text, and with their links the complaints about what cannot be.
+
+    Raises:
+        RobotFileError: if the text is no XML.
+    """
+    found, complaints = [], []
+    for link in _Element(parse_xml(urdf, where), where).children("link"):
+        name = link.text("name")
+        for visual in link.children("visual"):
+            try:
+                found.append(_read_visual(visual, name))
+            except RobotFileError as error:
+                complaints.append((name, error))
+    return found, complaints
+
+
+def _read_visual(element: _Element, link: str) -> UrdfVisual:
+    shape = next(element.required("geometry").children(), None)
+    if shape is None or shape.tag not in SHAPES:
+        valid = ", ".join(f"<{name}>" for name in SHAPES)
+        raise RobotFileError("a geometry that is not known", where=element.where, valid=valid)
+    is_mesh = shape.tag == "mesh"
+    default = (1.0, 1.0, 1.0) if is_mesh else None
+    size = tuple(x for name, count in SHAPES[shape.tag].items() for x in shape.vector(name, count, default))
+    if not all(x != 0.0 if is_mesh else x > 0.0 for x in size):
+        shape.fail(f"the size {size}", "no zeros" if is_mesh else "greater than zero")
+    return UrdfVisual(link, _pose(element.one("origin")), shape.tag, size, shape.text("filename") if is_mesh else "")
 
 
 def described_rotors(urdf: str, where: str) -> dict[str, float]:
