@@ -85,6 +85,20 @@ def test_estimates_stay_within_what_a_sampled_loop_bears() -> None:
     np.testing.assert_array_equal(after["rotor_hat"], 0.0)
 
 
+def test_rotors_and_links_share_what_a_sampled_loop_bears() -> None:
+    """Half of `BEARABLE` each: a rotor and the last link about the same axis are one inertia to its joint."""
+    model = arm(0.5)
+    adapting = law(model, rotors="adapted", adaptation="projected")
+    last = model.links[-1].inertia.pi
+    gains = {entry.name: entry.default.ravel() for entry in adapting.gains}
+    q, reference = np.zeros(3), dict.fromkeys(("q", "qd", "qdd"), np.zeros(3))
+    state = {"rotor_hat": np.full(3, 50.0), "pi_hat": last + 4.0 * np.eye(10)[9]}
+    after = step(adapting, q, q, reference, state, {"pi_upper": 1e3}, PERIOD)[1]
+    half = 0.15 / (gains["Lambda"].max() * PERIOD)
+    np.testing.assert_allclose(after["rotor_hat"], 0.5 * TRUE + half * gains["joint_inertia"], rtol=1e-6)
+    np.testing.assert_allclose(after["pi_hat"][9], last[9] + half * gains["least_inertia"][2], rtol=1e-6)
+
+
 def test_nothing_adapts_at_rest() -> None:
     """The noise of velocities alone would make every rotor grow, as it is in s and in q̈_r."""
     adapting = law(arm(0.5), rotors="adapted")
@@ -161,9 +175,11 @@ def test_what_a_scheme_feeds_forward_is_in_the_effort() -> None:
         options = LawOptions("split", split_dynamics.OPTIONS, {})
         options.parts["adaptation"] = scheme
         qdd_r, s = signals.time_derivative(qd_r), qd_r - signals.qd
-        model = split_dynamics.SplitDynamics(signals.robot, signals, qd_r, qdd_r, options)
+        model = split_dynamics.SplitDynamics(
+            signals.robot, signals, qd_r, qdd_r, options, qd_r - signals.reference.qd, 1.0, 10.0
+        )
         signals.describe_telemetry("s", size=3, unit="rad/s", doc="s")
-        built = signals.law("split", "Split dynamics.", model.effort, model.step(s, 1.0, 10.0), {"s": s})
+        built = signals.law("split", "Split dynamics.", model.effort, model.step(s), {"s": s})
         efforts.append(some_step(built)[0])
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1, 1, (2, 3))

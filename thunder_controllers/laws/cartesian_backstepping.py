@@ -30,12 +30,14 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     K_d = joint_damping_gain(robot, signals, fastest)
     s = motion.qd_r - signals.qd
-    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options)
+    model = split_dynamics.SplitDynamics(
+        robot, signals, motion.qd_r, motion.qdd_r, options, motion.qd_r, K_d, motion.Lambda
+    )
     observer = contact.ContactObserver(robot, signals, options, model)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",
         effort=model.effort + K_d * s + motion.effort,
-        next_state=observer.step(model.step(s, K_d, motion.Lambda) | dict(motion.next_state)),
+        next_state=observer.step(model.step(s) | dict(motion.next_state)),
         telemetry={"s": s, "qd_r": motion.qd_r, **motion.telemetry, **model.telemetry, **observer.telemetry},
     )

@@ -24,14 +24,15 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 
-    qd_r = signals.reference.qd + Lambda * e
-    s = qd_r - signals.qd
-    model = split_dynamics.SplitDynamics(robot, signals, qd_r, signals.time_derivative(qd_r), options)
+    feedback = Lambda * e
+    qd_r = signals.reference.qd + feedback
+    s, qdd_r = qd_r - signals.qd, signals.time_derivative(qd_r)
+    model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda)
     observer = contact.ContactObserver(robot, signals, options, model)
     return signals.law(
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",
         effort=model.effort + K_d * s,
-        next_state=observer.step(model.step(s, K_d, Lambda)),
+        next_state=observer.step(model.step(s)),
         telemetry={"joint_error": e, "s": s, **model.telemetry, **observer.telemetry},
     )

@@ -27,14 +27,16 @@ def slotine_li_elastic(robot: RobotExpressions, options: Options) -> Law:
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 
-    qd_r = signals.reference.qd + Lambda * e
+    feedback = Lambda * e
+    qd_r = signals.reference.qd + feedback
     s = qd_r - signals.qd
-    model = split_dynamics.SplitDynamics(robot, signals, qd_r, signals.time_derivative(qd_r) + omega * s, options)
+    qdd_r, damping = signals.time_derivative(qd_r) + omega * s, K_d + omega * least
+    model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, damping, Lambda)
     motor = motors.Motors(robot, signals, options, model, model.effort + K_d * s, s, qd_r)
     return signals.law(
         "slotine_li_elastic",
         "Joint-space adaptive control of elastic joints by backstepping on their motors.",
         effort=motor.effort,
-        next_state={**model.step(s, K_d + omega * least, Lambda), **motor.next_state},
+        next_state={**model.step(s), **motor.next_state},
         telemetry={"joint_error": e, "s": s, **motor.telemetry, **model.telemetry},
     )

@@ -21,8 +21,8 @@ def law() -> Law:
     signals = Signals(RobotExpressions(load_robot("panda")), ReferenceKind.JOINT)
     qd_r = signals.reference.qd
     options = Options("split", OPTIONS, {"adaptation": "gradient"})
-    model = SplitDynamics(signals.robot, signals, qd_r, signals.reference.qdd, options)
-    next_state = model.step(qd_r - signals.qd, 1.0, 1.0)
+    model = SplitDynamics(signals.robot, signals, qd_r, signals.reference.qdd, options, qd_r, 1.0, 1.0)
+    next_state = model.step(qd_r - signals.qd)
     return signals.law("split", "Split dynamics alone.", effort=model.effort, next_state=next_state, telemetry={})
 
 

@@ -55,6 +55,9 @@ class SplitDynamics:
         qd_r: Reference velocity of the joints (n,).
         qdd_r: Its exact derivative.
         options: Of the law, OPTIONS among them.
+        feedback: What of qd_r feeds positions back, (n,).
+        K_d: The law's feedback on s, (n,) or one for all.
+        Lambda: Bandwidths of its error, of any size [1/s].
 
     Attributes:
         links: Indices of the adapted ones.
@@ -71,7 +74,18 @@ class SplitDynamics:
             adapts all of a link's; for offsets to adapt with a scheme that predicts the effort.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals, qd_r: SX, qdd_r: SX, options: Options) -> None:
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        qd_r: SX,
+        qdd_r: SX,
+        options: Options,
+        feedback: SX,
+        K_d: SX,
+        Lambda: SX,
+    ) -> None:
+        self._K_d, self._Lambda = K_d, Lambda
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
         if not adapts and named != (None, None):
@@ -92,7 +106,8 @@ class SplitDynamics:
         self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self.estimates.get("rotor_hat"))
         self.friction: FrictionAdaptation | None = None
         if "friction_hat" in chosen:
-            self.friction = FrictionAdaptation(robot, signals, qd_r, chosen["friction_hat"])
+            moves = chosen["friction_hat"]
+            self.friction = FrictionAdaptation(robot, signals, qd_r, moves, feedback, K_d, Lambda)
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
             self.effort += self.friction.effort
         self._offsets: OffsetAdaptation | None = None
@@ -127,9 +142,11 @@ class SplitDynamics:
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
 
-    def step(self, s: SX, K_d: SX, Lambda: SX) -> dict[str, SX]:
-        """Next state of the estimates; K_d (n,) and Λ are the law's feedback on s and the bandwidths of its error."""
+    def step(self, s: SX) -> dict[str, SX]:
+        """Next state of the estimates."""
         found: dict[str, SX] = {}
+        sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
+        K_d, Lambda = self._K_d, sharing * self._Lambda
         if self.limit is None:
             return found
         s = self._robustness.outside_dead_zone(s)
