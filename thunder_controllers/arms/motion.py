@@ -31,8 +31,9 @@ POSTURES, TRIED = 300, 15
 MARGIN = 0.1
 """Of a joint's range, kept at both ends [1]."""
 
-EFFORT = 0.6
-"""Share of the effort limits that motion, friction and payload take: the rest is for what nobody knows [1]."""
+EFFORT, WITH_FRICTION = 0.6, 0.9
+"""Share of the effort limits that motion and payload take, and all with the friction that the description states: the
+rest is for what nobody knows [1]."""
 
 PAYLOAD = 0.1
 """Of the mass that moves, where the limits of effort allow it [1]."""
@@ -152,7 +153,8 @@ def _too_weak(model: RobotModel, best: Motion | None, mass: float) -> ModelError
         return ModelError("no joint can move", where=where, valid="limits of position with room between them")
     name, limit = model.joint_names[best.joint], best.effort[best.joint]
     what = (
-        f"within {EFFORT:.0%} of its effort limits the arm of {mass:.3g} kg carries {best.payload:.2g} kg: "
+        f"within {EFFORT:.0%} of its effort limits, {WITH_FRICTION:.0%} with its friction, the arm of {mass:.3g} kg "
+        f"carries {best.payload:.2g} kg: "
         f"{name} needs {best.share * limit:.3g} of {limit:.3g} N·m or N, friction included"
     )
     return ModelError(what, where=where, valid=f"{LEAST:.0%} of its mass at least")
@@ -189,15 +191,15 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     place = model.ee.pose.rotation.T @ (com - model.ee.pose.translation)
     rates = -turn * amplitude * np.sin(angle)
     of_arm, of_mass = arm.efforts(centre + waves, rates, -(turn**2) * waves, place)
-    of_arm += _drive_efforts(model, rates)
-    needed = np.abs(of_arm + wanted * of_mass).max(axis=0)
+    of_drives = _drive_efforts(model, rates)
+    needed = np.abs(of_arm + of_drives + wanted * of_mass).max(axis=0)
     effort = np.where(np.isfinite(limit), limit, WITHOUT_LIMIT * np.maximum(needed, 0.05 * needed.max()))
-    left = (EFFORT - friction) * effort
+    left = np.minimum(EFFORT * effort, WITH_FRICTION * effort - np.abs(of_drives).max(axis=0)) - friction * effort
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.where(of_mass > 0.0, left - of_arm, left + of_arm) / np.abs(of_mass)
     is_borne = bool((np.abs(of_arm) <= left).all())
     payload = float(np.min(np.where(of_mass == 0.0, wanted, most), initial=wanted)) if is_borne else 0.0
-    shares = (np.abs(of_arm + payload * of_mass) / effort).max(axis=0)
+    shares = (np.abs(of_arm + of_drives + payload * of_mass) / effort).max(axis=0)
     joint = int(np.argmax(shares))
     return Motion(centre, amplitude, frequency, payload, effort, float(shares[joint]) + friction, joint)
 

@@ -48,9 +48,10 @@ class FaultIsolation:
 
     That is "joint i alone" tested against "none" and "others, too": residuals of joints know nothing of each other's
     faults, and a push on a link is felt by all joints before it. With others beyond the bound the kind is `SEVERAL`,
-    until all are within 2σ again, and an isolation is taken back if others follow before its kind is told. A push that
-    loads one joint alone, such as a torque about the last axis or a force on the first link, is the same as a fault of
-    that joint to all that is measured; and a fault whose torque changes as slowly as T is none.
+    until none has been for T, in which what lasts is learned, and all are within 2σ. An isolation is taken back if
+    others follow before its kind is told. A push that loads one joint alone, such as a torque about the last axis or a
+    force on the first link, is the same as a fault of that joint to all that is measured; and a fault whose torque
+    changes as slowly as T is none, nor is one that comes while there are several.
 
     Its kind is the one that explains best what follows. With y, x and o the fault's torque y_i, the effort that
     is asked for, and 1, through F² from the suspicion on, kinds are lines of one parameter, fitted by sums:
@@ -92,6 +93,7 @@ class FaultIsolation:
                 ("slowest_speed", "rad/s|m/s", "The least size of it since it is taken for blocked."),
             )
         )
+        quiet = signals.state("quiet_time", default=0.0, unit="s", doc="Since a joint was last beyond its bound.")
         calm = signals.state("calm_time", size=n, default=0.0, unit="s", doc="When each joint was last unsuspicious.")
         first = signals.state("suspected_start", size=6, default=0.0, unit="SI", doc="What was at the suspicion.")
         sums = signals.state("suspected_sums", size=11, default=0.0, unit="SI", doc="Sums that kinds are fitted by.")
@@ -108,8 +110,10 @@ class FaultIsolation:
         most = _chi_squared(max(n - 1, 1), kappa)
         others = dot(residual.change**2 / spread, SX(np.arange(1, n + 1) != index)) > most
         free = joint == 0.0
-        # what once was several stays so until nothing is suspicious: of a push that goes one joint shows longest
-        was_several = ca.logic_and(kind == Kind.SEVERAL, worst > CALM)
+        # what once was several stays so until what lasts of it is learned: of a push that goes one joint shows longest
+        quiet_next = ca.if_else(alarm, 0.0, quiet + dt)
+        shows = ca.logic_or(quiet_next < residual.memory, worst > CALM)
+        was_several = ca.logic_and(kind == Kind.SEVERAL, shows)
         alone = ca.logic_not(ca.logic_or(others, was_several))
         single = ca.logic_and(alarm, alone)
 
@@ -165,6 +169,7 @@ class FaultIsolation:
             "suspected_time": age,
             "suspected_speed": speed_next,
             "slowest_speed": slowest_next,
+            "quiet_time": quiet_next,
             "isolated_time": ca.if_else(free, 0.0, told),
             "calm_time": ca.if_else(ca.logic_and(free, z < CALM), residual.time, calm),
             "suspected_start": before,

@@ -65,6 +65,7 @@ class FaultResidual:
         decay: e^{−K_o Δ}.
         bandwidth: K_o [1/s].
         velocity_noise: σ_v [rad/s or m/s].
+        memory: T [s].
         time: Since the activation [s].
         ready: Whether the filters have forgotten their start.
         next_state: Of these states.
@@ -150,7 +151,7 @@ class FaultResidual:
 
     def _clock(self) -> None:
         signals = self._signals
-        self._memory = signals.gain(
+        self.memory = signals.gain(
             "fault_memory",
             default=2.0,
             bounds=(0.05, 1e3),
@@ -204,7 +205,7 @@ class FaultResidual:
         usual = ca.logic_or(ca.fabs(self.change) < CALM * self.deviation, several)
         learns = ca.logic_and(ca.logic_and(self.ready, ca.logic_not(known)), usual)
         weight = learns * (0.5 * self.bandwidth * signals.dt) / ca.fmax(noise, TINY)
-        forgotten = ca.if_else(known, 0.0, ca.fmin(signals.dt / self._memory, 1.0))
+        forgotten = ca.if_else(known, 0.0, ca.fmin(signals.dt / self.memory, 1.0))
         self.next_state["explained"] = ca.vertcat(
             *(one.learned(r[i], weight[i], forgotten) for i, one in enumerate(learned))
         )
