@@ -74,8 +74,10 @@ void Reach::travel(const double* q, double dt) noexcept {
   if (period_ > kPeriodPatiences * patience_) judge_rest();
 }
 
+/// In two periods on end: a push, or an end effector that is seen elsewhere, moves an arm that was at rest, but once.
 void Reach::judge_rest() noexcept {
-  is_restless_ = travelled_before_ && travelled_ > kRestless * period_ && travelled_ > kCalmer * *travelled_before_;
+  const double least = std::max(kRestless * period_, kCalmer * travelled_before_.value_or(0.0));
+  is_restless_ = travelled_before_ && *travelled_before_ > kRestless * period_ && travelled_ > least;
   travelled_before_ = travelled_;
   period_ = travelled_ = 0.0;
 }
