@@ -322,6 +322,18 @@ def test_counters_count_and_restart_with_activation(library: Library) -> None:
     assert status.counters["time_step_invalid"] == 3  # a snapshot
 
 
+@pytest.mark.parametrize(("moves", "is_given_up"), [(0.1, False), (1.0, True)])
+def test_an_arm_that_moves_once_is_held_and_one_that_does_not_rest_is_given_up(
+    library: Library, moves: float, is_given_up: bool
+) -> None:
+    """A push moves it once, and so does an end effector that turns out to be elsewhere; `moves`, at 5 Hz, in [s]."""
+    loop = Loop(library, approach_patience=0.1)  # rest is judged every 0.15 s
+    loop.updates(400)
+    times = STEP * np.arange(1500)
+    guards = [loop.update(START + 0.05 * np.sin(10.0 * np.pi * min(time, moves + 0.05))) for time in times]
+    assert any(Guard.REFERENCE_UNREACHED in guard for guard in guards) == is_given_up
+
+
 anything = st.floats(allow_nan=True, allow_infinity=True)
 mostly_sensible = st.one_of(st.floats(-0.5, 0.5), anything)
 measurement = st.tuples(

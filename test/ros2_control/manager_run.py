@@ -96,8 +96,12 @@ def drive(probe: Probe, description: str) -> dict[str, Any]:
     assert probe.call(Trigger, f"/{NAME}/stop").success
     result["other"] = switch(probe, [OTHER], [NAME])
     result["back"] = switch(probe, [NAME], [OTHER])
-    errors.wait_new(50)  # the estimates, kept from before, hold the arm
-    result["error after the return"] = error()
+    errors.clear()
+    errors.wait(count=50, timeout=PATIENCE)  # handover_time: the effort left by the other one knows of no payload
+    result["sag after the return"] = max(math.hypot(*place(message)) for message in list(errors.messages))
+    errors.clear()
+    errors.wait(lambda pose: math.hypot(*place(pose)) < 1e-4, timeout=PATIENCE)  # by the estimates from before
+    result["mass after the return"] = estimates.latest.inertia.m
     result["off"] = switch(probe, [], [NAME])
     manage(probe, CleanupController, "cleanup_controller", name=NAME)
     manage(probe, UnloadController, "unload_controller", name=NAME)

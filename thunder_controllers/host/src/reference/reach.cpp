@@ -14,6 +14,7 @@ constexpr double kAtRest = 1e-3;        // [m/s, rad/s]
 constexpr double kRestless = 0.1;       // [rad/s or m/s] of the fastest joint, on average
 constexpr double kPeriodPatiences = 1.5;
 constexpr double kCalmer = 0.7;         // of the way in the period before
+constexpr int kRestlessPeriods = 3;     // on end: a push, or a tip that is seen elsewhere, moves an arm in two at most
 constexpr double kWindow = 0.05;        // [s]
 constexpr double kMostLeftOver = 0.5;   // of the way, by the joints
 constexpr double kDamping = 2.5e-3;     // [m²] a singular value of 0.05 leaves half over
@@ -40,7 +41,8 @@ void Reach::restart() noexcept {
 
 void Reach::forget_travel() noexcept {
   window_ = period_ = travelled_ = 0.0;
-  travelled_before_.reset();
+  travelled_before_ = 0.0;
+  restless_periods_ = 0;
   is_restless_ = false;
 }
 
@@ -75,7 +77,9 @@ void Reach::travel(const double* q, double dt) noexcept {
 }
 
 void Reach::judge_rest() noexcept {
-  is_restless_ = travelled_before_ && travelled_ > kRestless * period_ && travelled_ > kCalmer * *travelled_before_;
+  const bool goes_on = travelled_ > kRestless * period_ && travelled_ > kCalmer * travelled_before_;
+  restless_periods_ = goes_on ? restless_periods_ + 1 : 0;
+  is_restless_ = restless_periods_ >= kRestlessPeriods;
   travelled_before_ = travelled_;
   period_ = travelled_ = 0.0;
 }

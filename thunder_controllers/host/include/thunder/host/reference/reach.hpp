@@ -49,10 +49,11 @@ class Reach {
   std::vector<double> before_;        ///< q where the window began
   double nearest_ = std::numeric_limits<double>::infinity();
   double waited_ = 0.0;
-  double window_ = 0.0;     ///< [s]
-  double period_ = 0.0;     ///< [s] of some windows
-  double travelled_ = 0.0;  ///< by the fastest joint of each window, in this period
-  std::optional<double> travelled_before_;  ///< in the period before
+  double window_ = 0.0;            ///< [s]
+  double period_ = 0.0;            ///< [s] of some windows
+  double travelled_ = 0.0;         ///< by the fastest joint of each window, in this period
+  double travelled_before_ = 0.0;  ///< in the period before
+  int restless_periods_ = 0;       ///< on end
   bool is_restless_ = false;
 };
 
