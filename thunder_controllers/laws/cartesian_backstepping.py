@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import casadi as ca
+
 from thunder_controllers.laws.kinematic_loop import loop
 from thunder_controllers.laws.parts import contact, split_dynamics
 from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, joint_damping_gain
@@ -30,9 +32,9 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     K_d = joint_damping_gain(robot, signals, fastest)
     s = motion.qd_r - signals.qd
-    model = split_dynamics.SplitDynamics(
-        robot, signals, motion.qd_r, motion.qdd_r, options, motion.qd_r, K_d, motion.Lambda
-    )
+    # no loop says what of its q̇_r feeds the pose back: without that, the sign of friction is that of q̇_r as a whole
+    none = ca.SX.zeros(robot.n)
+    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, none, K_d, motion.Lambda)
     observer = contact.ContactObserver(robot, signals, options, model)
     return signals.law(
         "cartesian_backstepping",
