@@ -42,6 +42,9 @@ I about the CoM is often a difference of numbers as large as m‖c‖², which r
 body is thin or a point, nothing larger than that noise is left, of either sign: a mass misplaced by 30 nm.
 """
 
+ALUMINIUM = 2700.0
+"""Its density [kg/m³]."""
+
 
 def symmetric_from_six(six: Any) -> list[list[Any]]:
     """Arrange [Ixx, Ixy, Ixz, Iyy, Iyz, Izz] as a 3×3 nested list, for floats and CasADi alike."""
@@ -178,6 +181,11 @@ class Inertia:
             moments = ", ".join(f"{v:.4g}" for v in principal)
             what = f"the inertia about the CoM breaks the triangle inequality: principal moments {moments}"
             raise InertiaError(what, where=where, valid="each principal moment at most the sum of the other two")
+
+
+def ball_radius(mass: float) -> float:
+    """Radius of a ball of aluminium [m], which stands for a body of unknown shape."""
+    return float((0.75 * mass / (np.pi * ALUMINIUM)) ** (1.0 / 3.0))
 
 
 def least_second_moment(body: Inertia) -> float:

@@ -214,6 +214,18 @@ def test_the_picture_shows_paths_and_links_of_every_run() -> None:
     assert picture.findtext("title") == "dashed: desired; one; t<wo"
 
 
+def test_an_arm_whose_frames_stay_in_one_place_is_drawn() -> None:
+    """As that of one joint, which turns a link about the base."""
+    trace = make_trace()
+    frames = make_frames(trace)
+    still_frames = replace(frames, position=np.zeros_like(frames.position))
+    desired = np.zeros_like(trace.reference[:, :3])
+    arm = replace(Arm.of("one", trace, still_frames), path=desired, desired=desired)
+    scene = replay([arm])["layout"]["scene"]
+    assert all(0.0 < scene["aspectratio"][axis] < np.inf for axis in "xyz")
+    assert scene["xaxis"]["range"][0] < 0.0 < scene["xaxis"]["range"][1]
+
+
 def test_runs_are_called_as_people_call_them_where_adaptation_tells_them_apart() -> None:
     runs = _runs()
     assert labels(runs) == {"no_adaptation": "without adaptation", "adaptation": "with adaptation"}

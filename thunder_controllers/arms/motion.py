@@ -10,6 +10,7 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray
 from thunder_dynamics.errors import ModelError
+from thunder_dynamics.inertia import ball_radius
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import RobotModel
 
@@ -40,9 +41,6 @@ PAYLOAD = 0.1
 
 LEAST = 0.01
 """Of the mass that moves: a payload that is less shows nothing [1]."""
-
-DENSITY = 2700.0
-"""Of the payload, which is of aluminium [kg/m³]."""
 
 WITHOUT_LIMIT = 2.0
 """Effort limit of a joint whose file has none, over what the motion needs [1]."""
@@ -220,7 +218,7 @@ def ball_at_hand(model: RobotModel, mass: float) -> tuple[float, FloatArray]:
     Returns:
         Its radius [m], and its centre in the frame of the link that carries the end effector [m], (3,).
     """
-    radius = float((3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0))
+    radius = ball_radius(mass)
     at = model.ee.pose.translation
     distance = np.linalg.norm(at)
     out = at / distance if distance > 1e-3 else model.ee.pose.rotation[:, 2]

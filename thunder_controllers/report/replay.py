@@ -310,4 +310,5 @@ def _box(arms: Sequence[Arm]) -> tuple[FloatArray, FloatArray]:
     seen = (arm.body(k) for arm in calm for k in range(0, len(arm.frames.t), -(-len(arm.frames.t) // BOXED)))
     points = np.concatenate([*(arm.frames.position.reshape(-1, 3) for arm in calm), *seen])
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
-    return low - 0.1 * (high - low).max(), high + 0.1 * (high - low).max()
+    room = 0.1 * max(float((high - low).max()), *(arm.reach for arm in calm))  # frames of one joint are in one place
+    return low - room, high + room

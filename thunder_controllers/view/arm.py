@@ -18,6 +18,7 @@ from thunder_controllers.simulation.metrics import error_norms
 from thunder_controllers.simulation.trace import Frames, Trace
 from thunder_controllers.view.look import NO_LOOK, Look, look_of
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.inertia import ball_radius
 
 COLOURS = ("#d1495b", "#1f6f8b", "#edae49", "#3c7a57", "#7b5ea7", "#8c6d46", "#555555")
 """One per run or joint; told apart by lightness as well as by hue."""
@@ -27,9 +28,6 @@ GREY, GOLD, BLACK = (64, 69, 77), (237, 174, 73), (20, 20, 20)
 
 THICKNESS = 0.045
 """Radius of a link over the reach of the arm."""
-
-DENSITY = 2700.0
-"""Of the ball that stands for a body of unknown shape, that of aluminium [kg/m³]."""
 
 LEAST_MASS = 1e-3
 """Of a body that is drawn [kg]."""
@@ -173,7 +171,7 @@ def _carried(trace: Trace, frames: Frames) -> tuple[Carried, ...]:
     for start, end, truth in zip(trace.truth_time, ends, trace.truth, strict=True):
         for link, grown in zip(trace.adapted_links, truth - trace.truth[0], strict=True):
             if grown[0] > LEAST_MASS:
-                radius = float((grown[0] / DENSITY * 0.75 / np.pi) ** (1 / 3))
+                radius = ball_radius(float(grown[0]))
                 frame = names.index(str(link))
                 found.append(Carried(frame, float(start), float(end), grown[1:4] / grown[0], radius))
     return tuple(found)
