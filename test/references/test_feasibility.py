@@ -172,3 +172,8 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
     near = np.zeros((len(places), 24))
     near[:, :3] = places
     check_before_compiling(model, law, near, np.arange(len(places)) * PERIOD, "here")
+
+
+def test_of_a_planar_arm_the_law_decides_what_it_follows(panda: Library) -> None:
+    far = Hold(position=(0.5, 5.0, 0.7)).sample(np.zeros(1))
+    check_before_compiling(load_robot("planar3r"), panda.law("cartesian_impedance"), far, np.zeros(1), "here")

@@ -18,6 +18,7 @@ from thunder_controllers.references.trajectories import POSITION, TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.joints import Joint, JointKind
+from thunder_dynamics.locking import link_poses
 from thunder_dynamics.model import RobotModel
 
 FOLLOWED = 400
@@ -47,7 +48,7 @@ def check_before_compiling(model: RobotModel, law: Any, samples: FloatArray, t: 
     if "q" in used and samples.shape[1] == 3 * model.n:
         q = samples[:, : model.n]
         _check_joints(model.joint_names, "position", q, model.limits("lower"), model.limits("upper"), t, where)
-    if "position" not in used:
+    if "position" not in used or not _moves_in_space(model):
         return
     first, *further = (model.links[i].joint for i in model.path(model.ee_link))
     centre = (model.base.pose @ first.placement).translation
@@ -58,6 +59,17 @@ def check_before_compiling(model: RobotModel, law: Any, samples: FloatArray, t: 
     if distance[k] > bound + PoseFollower.REACHED:
         text = f"the reference is out of reach at t = {t[k]:.4g} s, {distance[k]:.3g} m from the arm's first joint"
         raise ScenarioError(text, where=where, valid=f"{bound:.3g} m at most, the arm stretched out")
+
+
+def _moves_in_space(model: RobotModel) -> bool:
+    """Whether the end effector leaves every plane: of another arm the law decides which part of a pose it follows."""
+    random = np.random.default_rng(0)
+    places = []
+    for _ in range(8):
+        kinds = {link.joint.name: link.joint.kind for link in model.links}
+        q = {name: random.uniform(-1.0, 1.0, 1) if kind.nq == 1 else kind.neutral for name, kind in kinds.items()}
+        places.append((link_poses(model, q)[model.ee_link] @ model.ee.pose).translation)
+    return bool(np.linalg.matrix_rank(np.array(places) - places[0], tol=1e-6) == 3)
 
 
 def _travel(joint: Joint) -> float:
