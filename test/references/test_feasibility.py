@@ -23,6 +23,7 @@ FloatArray = NDArray[np.float64]
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 CENTRE, DOWN = (0.45, 0.0, 0.45), (0.0, 0.0, np.pi)
 PERIOD = 1e-3
+SPEED = np.full(7, 2.0)
 
 
 pytestmark = pytest.mark.slow
@@ -163,7 +164,7 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
     model, law = load_robot("panda"), panda.law("cartesian_impedance")
     far = Hold(position=(2.0, 0.0, 0.3)).sample(np.zeros(1))
     with pytest.raises(ScenarioError, match=r"here: the reference is out of reach at t = 0 s, 2 m from") as caught:
-        check_before_compiling(model, law, far, np.zeros(1), "here")
+        check_before_compiling(model, law, SPEED, far, np.zeros(1), "here")
     bound = float(re.search(r"valid: (\S+) m at most", str(caught.value))[1])  # type: ignore[index]
     postures = np.random.default_rng(0).uniform(panda.position_lower, panda.position_upper, (2000, 7))
     places = panda.batch("T_0_ee", postures)[:, :3, 3]
@@ -171,9 +172,11 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
     assert 0.7 * bound < np.linalg.norm(places - centre, axis=1).max() < bound
     near = np.zeros((len(places), 24))
     near[:, :3] = places
-    check_before_compiling(model, law, near, np.arange(len(places)) * PERIOD, "here")
+    check_before_compiling(model, law, SPEED, near, np.arange(len(places)) * PERIOD, "here")
 
 
 def test_of_a_planar_arm_the_law_decides_what_it_follows(panda: Library) -> None:
     far = Hold(position=(0.5, 5.0, 0.7)).sample(np.zeros(1))
-    check_before_compiling(load_robot("planar3r"), panda.law("cartesian_impedance"), far, np.zeros(1), "here")
+    check_before_compiling(
+        load_robot("planar3r"), panda.law("cartesian_impedance"), SPEED[:3], far, np.zeros(1), "here"
+    )

@@ -225,6 +225,14 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
         },
         "a reference of type joint_steps with 18 values per sample",
     ),
+    "joint reference beyond a speed": (
+        {
+            "law": {"name": "slotine_li"},
+            "reference": {"type": "joint_lissajous", "centre": [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]}
+            | {"amplitude": 1.0, "frequency": 2.0},
+        },
+        "reference: the reference has panda_joint1 at velocity 12.57 at t = 0 s; valid: -2.",
+    ),
     "unknown gain": ({"law": {"gains": {"K_q": 1.0}}}, "law.gains: law cartesian_backstepping has no gain 'K_q'"),
     "gain of another size": ({"law": {"gains": {"K_d": [1.0, 2.0]}}}, "law.gains.K_d: 2 values; valid: one, or 7"),
     "gain out of bounds": ({"law": {"gains": {"K_d": -1.0}}}, "K_d"),

@@ -31,12 +31,15 @@ GUESSES = 60
 """Random postures from which a pose that was not reached is tried again, the same ones every time."""
 
 
-def check_before_compiling(model: RobotModel, law: Any, samples: FloatArray, t: FloatArray, where: str) -> None:
-    """Refuse what the positions of the joints and the length of the arm rule out, in whatever posture it is.
+def check_before_compiling(
+    model: RobotModel, law: Any, velocity: FloatArray, samples: FloatArray, t: FloatArray, where: str
+) -> None:
+    """Refuse what limits of the joints and the length of the arm rule out, in whatever posture it is.
 
     Args:
         model: The robot.
         law: Which follows the reference, compiled (`host.Law`) or not yet (`law.Law`).
+        velocity: Limits of joints in force (n,).
         samples: Of the reference.
         t: Their times [s].
         where: For errors.
@@ -45,9 +48,12 @@ def check_before_compiling(model: RobotModel, law: Any, samples: FloatArray, t: 
         ScenarioError: as `check_reference`, which looks closer when there is a library.
     """
     used = _used(law)
-    if "q" in used and samples.shape[1] == 3 * model.n:
-        q = samples[:, : model.n]
-        _check_joints(model.joint_names, "position", q, model.limits("lower"), model.limits("upper"), t, where)
+    joints, n = model.joint_names, model.n
+    if "q" in used and samples.shape[1] == 3 * n:
+        _check_joints(joints, "position", samples[:, :n], model.limits("lower"), model.limits("upper"), t, where)
+    if "qd" in used and samples.shape[1] == 3 * n:
+        speed = PoseFollower.SLACK * velocity
+        _check_joints(joints, "velocity", samples[:, n : 2 * n], -speed, speed, t, where)
     if "position" not in used or not _moves_in_space(model):
         return
     first, *further = (model.links[i].joint for i in model.path(model.ee_link))

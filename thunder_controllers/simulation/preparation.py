@@ -282,7 +282,9 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
         samples = config.reference.sample(times)
         _check_samples(samples, kind, config, model.n, where)
         if config.check_reference:
-            check_before_compiling(model, law, samples, times, f"{where}: reference")
+            given = config.host.velocity_limit
+            speed = model.limits("velocity") if given is None else np.broadcast_to(given, (model.n,))
+            check_before_compiling(model, law, speed, samples, times, f"{where}: reference")
 
 
 def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, where: str) -> None:
