@@ -176,16 +176,6 @@ def load(folder: str | Path) -> Any:
     return _classes[key]()
 
 
-def read_functions(folder: Path) -> list[dict[str, Any]]:
-    """Read what a generated folder says of its functions: `Package.table`.
-
-    Raises:
-        BuildError: as `load`.
-    """
-    table: list[dict[str, Any]] = json.loads(read_verified(folder, MANIFEST))["functions"]
-    return table
-
-
 def save_functions(
     model: RobotModel,
     folder: str | Path,

@@ -99,6 +99,12 @@ def link_poses(model: RobotModel, positions: Mapping[str, Position]) -> tuple[Po
     return tuple(poses)
 
 
+def draw_positions(model: RobotModel, random: np.random.Generator) -> dict[str, Position]:
+    """Positions for `link_poses`: of joints of one value from −1 to 1, of others neutral."""
+    kinds = ((link.joint.name, link.joint.kind) for link in model.links)
+    return {name: random.uniform(-1.0, 1.0, 1) if kind.nq == 1 else kind.neutral for name, kind in kinds}
+
+
 class _Reduction:
     """Where each link of a model goes.
 

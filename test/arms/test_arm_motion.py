@@ -23,6 +23,7 @@ from thunder_controllers.arms.motion import (
     ball_at_hand,
     choose_motion,
 )
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.errors import ModelError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import RobotModel
@@ -55,7 +56,8 @@ def independent_efforts(model: RobotModel, motion: Motion) -> np.ndarray:
         turn = 2.0 * np.pi * motion.frequency
         wave = motion.amplitude * np.cos(turn * t)
         rate = -turn * motion.amplitude * np.sin(turn * t)
-        own = [link.coulomb * np.sign(v) + sum(link.friction) * v for link, v in zip(model.links, rate, strict=True)]
+        sign = np.tanh(rate / SMOOTHING_VELOCITY)
+        own = [x.coulomb * way + sum(x.friction) * v for x, way, v in zip(model.links, sign, rate, strict=True)]
         found.append(pin.rnea(robot, data, motion.centre + wave, rate, -(turn**2) * wave) + own)
     return np.array(found)
 

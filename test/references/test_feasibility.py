@@ -176,7 +176,7 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
 
 
 def test_of_a_planar_arm_the_law_decides_what_it_follows(panda: Library) -> None:
-    far = Hold(position=(0.5, 5.0, 0.7)).sample(np.zeros(1))
-    check_before_compiling(
-        load_robot("planar3r"), panda.law("cartesian_impedance"), SPEED[:3], far, np.zeros(1), "here"
-    )
+    far, law = Hold(position=(0.5, 5.0, 0.7)).sample(np.zeros(1)), panda.law("cartesian_impedance")
+    check_before_compiling(load_robot("planar3r"), law, SPEED[:3], far, np.zeros(1), "here")
+    with pytest.raises(ScenarioError, match="out of reach"):
+        check_before_compiling(load_robot("panda"), law, SPEED, far, np.zeros(1), "here")

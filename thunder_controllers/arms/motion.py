@@ -80,7 +80,9 @@ class Arm:
         from thunder_dynamics.codegen.interpreted import interpreted_robot  # only here: a run needs no code generator
         from thunder_dynamics.expressions import RobotExpressions
 
-        self._robot: Any = interpreted_robot(RobotExpressions(model))
+        robot = RobotExpressions(model)
+        self._robot: Any = interpreted_robot(robot)
+        self._rubs = "dl" in robot.functions
         self._links = range(1, model.n + 1)
         self._gravity = np.asarray(model.gravity)
         up = -self._gravity
@@ -96,12 +98,12 @@ class Arm:
 
     def efforts(
         self, q: FloatArray, qd: FloatArray, qdd: FloatArray, place: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """M q̈ + C q̇ + G, and what a point mass adds to it per kg, (N, n) each, along a motion.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M q̈ + C q̇ + G, what a point mass adds to it per kg, and friction and offsets, (N, n) each, along a motion.
 
         `place` is where the mass is in the frame of the end effector [m], (3,).
         """
-        of_arm, of_mass = np.empty_like(q), np.empty_like(q)
+        of_arm, of_mass, of_drives = np.zeros((3, *q.shape))
         for k in range(len(q)):
             self._robot.set_q(q[k])
             self._robot.set_dq(qd[k])
@@ -111,7 +113,9 @@ class Arm:
             force = of_place - self._gravity
             of_arm[k] = self._robot.get_M() @ qdd[k] + self._robot.get_C() @ qd[k] + self._robot.get_G().ravel()
             of_mass[k] = J[:3].T @ force + J[3:].T @ np.cross(r, force)
-        return of_arm, of_mass
+            if self._rubs:
+                of_drives[k] = self._robot.get_dl().ravel()
+        return of_arm, of_mass, of_drives
 
 
 def choose_motion(model: RobotModel, friction: float) -> Motion:
@@ -188,8 +192,7 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     _, com = ball_at_hand(model, wanted)
     place = model.ee.pose.rotation.T @ (com - model.ee.pose.translation)
     rates = -turn * amplitude * np.sin(angle)
-    of_arm, of_mass = arm.efforts(centre + waves, rates, -(turn**2) * waves, place)
-    of_drives = _drive_efforts(model, rates)
+    of_arm, of_mass, of_drives = arm.efforts(centre + waves, rates, -(turn**2) * waves, place)
     needed = np.abs(of_arm + of_drives + wanted * of_mass).max(axis=0)
     effort = np.where(np.isfinite(limit), limit, WITHOUT_LIMIT * np.maximum(needed, 0.05 * needed.max()))
     left = np.minimum(EFFORT * effort, WITH_FRICTION * effort - np.abs(of_drives).max(axis=0)) - friction * effort
@@ -200,16 +203,6 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     shares = (np.abs(of_arm + of_drives + payload * of_mass) / effort).max(axis=0)
     joint = int(np.argmax(shares))
     return Motion(centre, amplitude, frequency, payload, effort, float(shares[joint]) + friction, joint)
-
-
-def _drive_efforts(model: RobotModel, qd: FloatArray) -> FloatArray:
-    """Friction and offsets that the description states, at velocities (N, n)."""
-    efforts = np.empty_like(qd)
-    for i, link in enumerate(model.links):
-        v = qd[:, i]
-        viscous = sum(coefficient * np.abs(v) ** power for power, coefficient in enumerate(link.friction))
-        efforts[:, i] = viscous * v + link.coulomb * np.sign(v) + link.effort_offset
-    return efforts
 
 
 def ball_at_hand(model: RobotModel, mass: float) -> tuple[float, FloatArray]:

@@ -18,7 +18,7 @@ from thunder_controllers.references.trajectories import POSITION, TWIST
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.joints import Joint, JointKind
-from thunder_dynamics.locking import link_poses
+from thunder_dynamics.locking import draw_positions, link_poses
 from thunder_dynamics.model import RobotModel
 
 FOLLOWED = 400
@@ -48,12 +48,9 @@ def check_before_compiling(
         ScenarioError: as `check_reference`, which looks closer when there is a library.
     """
     used = _used(law)
-    joints, n = model.joint_names, model.n
-    if "q" in used and samples.shape[1] == 3 * n:
-        _check_joints(joints, "position", samples[:, :n], model.limits("lower"), model.limits("upper"), t, where)
-    if "qd" in used and samples.shape[1] == 3 * n:
-        speed = PoseFollower.SLACK * velocity
-        _check_joints(joints, "velocity", samples[:, n : 2 * n], -speed, speed, t, where)
+    if samples.shape[1] == 3 * model.n:
+        position = model.limits("lower"), model.limits("upper")
+        _check_joints(model.joint_names, position, velocity, used, samples, t, where)
     if "position" not in used or not _moves_in_space(model):
         return
     first, *further = (model.links[i].joint for i in model.path(model.ee_link))
@@ -72,9 +69,8 @@ def _moves_in_space(model: RobotModel) -> bool:
     random = np.random.default_rng(0)
     places = []
     for _ in range(8):
-        kinds = {link.joint.name: link.joint.kind for link in model.links}
-        q = {name: random.uniform(-1.0, 1.0, 1) if kind.nq == 1 else kind.neutral for name, kind in kinds.items()}
-        places.append((link_poses(model, q)[model.ee_link] @ model.ee.pose).translation)
+        poses = link_poses(model, draw_positions(model, random))
+        places.append((poses[model.ee_link] @ model.ee.pose).translation)
     return bool(np.linalg.matrix_rank(np.array(places) - places[0], tol=1e-6) == 3)
 
 
@@ -113,12 +109,8 @@ def check_reference(
     t = np.asarray(np.arange(len(samples)) * period, dtype=np.float64)
     used = _used(law)
     if law.reference_kind != "cartesian":
-        n, speed = library.n_joints, PoseFollower.SLACK * limits.velocity
-        if "q" in used:
-            lower, upper = limits.position_lower, limits.position_upper
-            _check_joints(library.joint_names, "position", samples[:, :n], lower, upper, t, where)
-        if "qd" in used:
-            _check_joints(library.joint_names, "velocity", samples[:, n : 2 * n], -speed, speed, t, where)
+        position = limits.position_lower, limits.position_upper
+        _check_joints(library.joint_names, position, limits.velocity, used, samples, t, where)
         return []
     if "position" not in used:
         return []
@@ -135,22 +127,27 @@ def check_reference(
 
 def _check_joints(
     joints: Sequence[str],
-    what: str,
-    values: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
+    position: tuple[FloatArray, FloatArray],
+    velocity: FloatArray,
+    used: set[str],
+    samples: FloatArray,
     t: FloatArray,
     where: str,
 ) -> None:
-    """Raise if values (N, n) of the joints leave limits (n,)."""
-    beyond = (values < lower - 1e-9) | (values > upper + 1e-9)
-    if beyond.any():
-        k, joint = map(int, np.argwhere(beyond)[0])
-        raise ScenarioError(
-            f"the reference has {joints[joint]} at {what} {values[k, joint]:.4g} at t = {t[k]:g} s",
-            where=where,
-            valid=f"{lower[joint]:.4g} to {upper[joint]:.4g}",
-        )
+    """Raise if a reference of joints leaves their limits in what a law uses of it."""
+    n, speed = len(joints), PoseFollower.SLACK * velocity
+    for name, what, values, lower, upper in (
+        ("q", "position", samples[:, :n], position[0] - 1e-9, position[1] + 1e-9),
+        ("qd", "velocity", samples[:, n : 2 * n], -speed, speed),
+    ):
+        beyond = (values < lower) | (values > upper)
+        if name in used and beyond.any():
+            k, joint = np.argwhere(beyond)[0]
+            raise ScenarioError(
+                f"the reference has {joints[joint]} at {what} {values[k, joint]:.4g} at t = {t[k]:g} s",
+                where=where,
+                valid=f"{lower[joint]:.4g} to {upper[joint]:.4g}",
+            )
 
 
 def _moves_along_all(library: Library, follower: PoseFollower, q: FloatArray) -> bool:

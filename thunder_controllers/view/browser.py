@@ -75,14 +75,12 @@ class View:
         Raises:
             MissingLibraryError: if viser is not installed.
         """
-        if self._going is not None and self._going[0] is setup:
-            look = self._going[1].look
-        else:
-            look = read_look(run.config, setup.model)
+        going = self._going if self._going is not None and self._going[0] is setup else None
+        look = read_look(run.config, setup.model) if going is None else going[1].look
         now, t = Arm.of(run.name, row, find_frames(setup.model, setup.library, row), look), float(row.t[-1])
         self.open(now)
-        if self._going is not None and self._going[0] is setup:
-            arm, colour = self._going[1].followed_by(now), self._going[2]
+        if going is not None:
+            arm, colour = going[1].followed_by(now), going[2]
         else:
             arm = replace(now, desired=setup.samples[:, POSITION] if row.is_cartesian else None)
             colour, self._left = next(self._colours), -math.inf

@@ -24,7 +24,7 @@ from thunder_controllers.simulation.trace import Archive
 from thunder_controllers.view.mesh import FILE_BYTES, Mesh, find_file, make_shape, read_mesh, scaled
 from thunder_dynamics.errors import ScenarioError, ThunderError, listed
 from thunder_dynamics.joints import Pose
-from thunder_dynamics.locking import link_poses
+from thunder_dynamics.locking import draw_positions, link_poses
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers.dh_yaml import named_urdf
 from thunder_dynamics.readers.source import exists
@@ -223,8 +223,7 @@ def find_places(links: UrdfLinks, model: RobotModel, world: Pose) -> dict[str, t
     random = np.random.default_rng(0)
     ours, theirs = [], []
     for _ in range(PROBES):
-        kinds = ((link.joint.name, link.joint.kind) for link in model.links)
-        q = {name: random.uniform(-1.0, 1.0, 1) if kind.nq == 1 else kind.neutral for name, kind in kinds}
+        q = draw_positions(model, random)
         ours.append([model.base.pose, *link_poses(model, q)])
         theirs.append([world, *(world @ pose for pose in link_poses(links.model, {**q, **links.held}))])
     moved = {name: index for index, name in enumerate(model.joint_names, 1)}
