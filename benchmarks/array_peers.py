@@ -1,23 +1,20 @@
-"""M and C·dq + G of many states by libraries of array code, where they are installed: frax and adam, both in JAX.
+"""Dynamics of many states by libraries of array code, where they are installed: frax, adam and MuJoCo MJX, all in JAX.
 
-`pip install frax "adam-robotics[jax]"`, into an environment of their own, as they take another JAX than ours may be:
-`python benchmarks/array_peers.py` needs nothing of this package but the URDF it is given. Processor time on as many
-cores as XLA takes, the best of some runs, after compiling, in double precision.
+`pip install frax "adam-robotics[jax]" mujoco-mjx`, into an environment of their own, as they take another JAX than ours
+may be: `python benchmarks/array_peers.py [URDF] [--count N]` needs nothing of this package but the URDF it is given,
+which adam and MJX need. After compiling, in double precision and in single: the least of some runs, of wall time on a
+GPU, of processor time on as many cores as XLA takes elsewhere.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("JAX_ENABLE_X64", "1")
-
-COUNT = 20_000
 
 
 def peers(urdf: Path | None) -> Iterator[tuple[str, Callable[..., Any], int]]:
@@ -37,28 +34,57 @@ def peers(urdf: Path | None) -> Iterator[tuple[str, Callable[..., Any], int]]:
         arm, still = KinDynComputations(urdf.read_text(), joints), (jnp.eye(4), jnp.zeros(6))
         yield "adam, M", lambda q: arm.mass_matrix(still[0], q)[6:, 6:], 1
         yield "adam, C·dq + G", lambda q, v: arm.bias_force(still[0], q, still[1], v)[6:], 2
+    if find_spec("mujoco.mjx") and urdf:
+        import mujoco
+        from mujoco import mjx
+
+        compiled = mujoco.MjModel.from_xml_string(urdf.read_text())
+        model, data = mjx.put_model(compiled), mjx.make_data(compiled)
+        moved = [mjx.kinematics, mjx.com_pos, mjx.crb]
+
+        def mass(q: Any) -> Any:
+            state = data.replace(qpos=q)
+            for stage in moved:
+                state = stage(model, state)
+            return mjx.full_m(model, state)
+
+        yield "MJX, M", mass, 1
+
+        def bias(q: Any, v: Any) -> Any:
+            state = data.replace(qpos=q, qvel=v)
+            for stage in (mjx.kinematics, mjx.com_pos, mjx.com_vel, mjx.rne):
+                state = stage(model, state)
+            return state.qfrc_bias
+
+        yield "MJX, C·dq + G", bias, 2
 
 
 def main() -> None:
     """Print ns a state of what is installed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("urdf", nargs="?", type=Path)
+    parser.add_argument("--count", type=int, default=20_000)
+    given = parser.parse_args()
     if not find_spec("jax"):
-        sys.exit("array_peers: no jax here; valid: an environment with frax or adam-robotics[jax]")
+        sys.exit("array_peers: no jax here; valid: an environment with frax, adam-robotics[jax] or mujoco-mjx")
     import jax
 
-    urdf = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    for missing in (name for name in ("frax", "adam") if not find_spec(name)):
+    clock = time.process_time_ns if jax.default_backend() == "cpu" else time.perf_counter_ns
+    for missing in (name for name in ("frax", "adam", "mujoco.mjx") if not find_spec(name.split(".")[0])):
         print(f"{missing}: skipped, not installed")
-    keys = jax.random.split(jax.random.PRNGKey(0), 3)
-    state = [jax.random.uniform(key, (COUNT, 7), minval=-1.0, maxval=1.0) for key in keys]
-    for name, function, count in peers(urdf):
-        run = jax.jit(jax.vmap(function))
-        run(*state[:count]).block_until_ready()
-        times = []
-        for _ in range(5):
-            begun = time.process_time_ns()
+    for kind in ("double", "single"):
+        jax.config.update("jax_enable_x64", kind == "double")
+        keys = jax.random.split(jax.random.PRNGKey(0), 3)
+        state = [jax.random.uniform(key, (given.count, 7), minval=-1.0, maxval=1.0) for key in keys]
+        for name, function, count in peers(given.urdf):
+            run = jax.jit(jax.vmap(function))
             run(*state[:count]).block_until_ready()
-            times.append(time.process_time_ns() - begun)
-        print(f"{name}: {min(times) / COUNT:.0f} ns")
+            times = []
+            for _ in range(10):
+                begun = clock()
+                run(*state[:count]).block_until_ready()
+                times.append(clock() - begun)
+            print(f"{name}, {kind}: {min(times) / given.count:.2f} ns")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterator
 
 import casadi as ca
 
@@ -31,6 +33,10 @@ OPERATIONS = {
 """Those of C, whose comparisons are written out, with numbers that do not make double precision of single."""
 
 
+_CIRCLES = {ca.OP_SIN: ca.OP_COS, ca.OP_COS: ca.OP_SIN}
+"""Of one angle both are computed at once, for they share its reduction."""
+
+
 def cuda_source(package: Package, digest: str) -> str:
     """Text of <robot>.cu.
 
@@ -52,17 +58,30 @@ def cuda_source(package: Package, digest: str) -> str:
 
 def _function_text(routine: Routine) -> str:
     head = f"/* {comment_text(routine.description)}\n * {routine.signature} */\n"
-    values = [
-        f"  const thunder_real a{one.number} = {OPERATIONS[one.code].format(*map(_text, one.operands))};\n"
-        for one in routine.instructions
-    ]
-    results = [
-        f"  r{k}[{index} * n] = {_text(element)};\n"
-        for k, elements in enumerate(routine.elements)
-        for index, element in enumerate(elements)
-    ]
     parameters = ", ".join([*_pointers(routine), "const long long n"])
-    return f"{head}__device__ inline void {routine.name}({parameters}) {{\n{''.join([*values, *results])}}}\n"
+    body = "".join(_statements(routine))
+    return f"{head}__device__ inline void {routine.name}({parameters}) {{\n{body}}}\n"
+
+
+def _statements(routine: Routine) -> Iterator[str]:
+    """Values, each stored as soon as it is there: what waits to be stored takes registers."""
+    stores = defaultdict(list)
+    for k, elements in enumerate(routine.elements):
+        for index, element in enumerate(elements):
+            stores[element if isinstance(element, int) else None].append(f"  r{k}[{index} * n] = {_text(element)};\n")
+    yield from stores[None]
+    circles = {(one.code, one.operands[0]): one.number for one in routine.instructions if one.code in _CIRCLES}
+    made = set()
+    for one in routine.instructions:
+        partner = circles.get((_CIRCLES.get(one.code, one.code), one.operands[0]))
+        if partner is None:
+            yield f"  const thunder_real a{one.number} = {OPERATIONS[one.code].format(*map(_text, one.operands))};\n"
+        elif partner not in made:
+            sine, cosine = sorted((one.number, partner), key=lambda k: k != circles[ca.OP_SIN, one.operands[0]])
+            yield f"  thunder_real a{sine}, a{cosine};\n"
+            yield f"  THUNDER_LIBM(sincos)({_text(one.operands[0])}, &a{sine}, &a{cosine});\n"
+        made.add(one.number)
+        yield from stores[one.number]
 
 
 def _kernel_text(robot: str, routine: Routine) -> str:
