@@ -17,6 +17,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,6 @@ Rows = list[NDArray[np.float64]]
 def prepare(folder: Path) -> None:
     """Write the files of all targets and random states with CasADi's results, column by column."""
     import builds
-    import casadi as ca
 
     from thunder_dynamics import load_model, save_target
     from thunder_dynamics.build import law_entry
@@ -61,7 +61,9 @@ def prepare(folder: Path) -> None:
         states |= _with_results(name, function, given)
     for name in LAWS:
         law = build_law(law_entry(name), RobotExpressions(model), {})
-        values = [[x for one in getattr(law, kind) for x in one.default.ravel(order="F")] for kind in ("state", "gains")]
+        values = [
+            [x for one in getattr(law, kind) for x in one.default.ravel(order="F")] for kind in ("state", "gains")
+        ]
         reference = rng.uniform(-1.0, 1.0, (law.step.numel_in(4), COMPARED))
         motion = rng.uniform(-1.0, 1.0, (2, model.nv, COMPARED))
         rest = [np.tile(np.reshape(one, (-1, 1)), COMPARED) for one in (*values, [1e-3])]
@@ -98,10 +100,10 @@ def _kernels(folder: Path, states: dict[str, Any], repeats: int) -> dict[str, An
     import cupy
 
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    words = cupy.zeros(2**28), cupy.empty(2**28)
-    copied = _time(lambda: cupy.copyto(words[1], words[0]), repeats) / (2 * words[0].nbytes)
-    del words
-    print(f"{device}, a copy moves {1e-3 / copied:.2f} TB/s; {MANY} states, CUDA {cupy.cuda.runtime.runtimeGetVersion()}")
+    copied = _copy_time(cupy, repeats)
+    print(
+        f"{device}, a copy moves {1e-3 / copied:.2f} TB/s; {MANY} states, CUDA {cupy.cuda.runtime.runtimeGetVersion()}"
+    )
     rows = []
     for precision in TOLERANCES:
         options = ("-std=c++14", *(["-DTHUNDER_SINGLE"] if precision == "single" else []))
@@ -110,9 +112,17 @@ def _kernels(folder: Path, states: dict[str, Any], repeats: int) -> dict[str, An
         module.compile()
         print(f"\nkernels, {precision}, compiled in {time.perf_counter() - begun:.1f} s")
         for name in (*FUNCTIONS, *ON_REQUEST, *(f"law_{law}" for law in LAWS)):
-            rows.append(_kernel_row(cupy, module.get_function(f"panda_{name}"), name, states, precision, repeats, copied))
+            rows.append(
+                _kernel_row(cupy, module.get_function(f"panda_{name}"), name, states, precision, repeats, copied)
+            )
             print(_line(rows[-1]), flush=True)
     return {"device": device, "copy": copied, "rows": rows}
+
+
+def _copy_time(cupy: Any, repeats: int) -> float:
+    """Of a byte read or written [ns], in a copy of 2 GiB."""
+    source, target = cupy.zeros(2**28), cupy.empty(2**28)
+    return _time(lambda: cupy.copyto(target, source), repeats) / (2 * source.nbytes)
 
 
 def _kernel_row(
@@ -122,13 +132,16 @@ def _kernel_row(
     given, made = _columns(states, name)
     x = [cupy.tile(cupy.asarray(one, kind), MANY // COMPARED) for one in given]
     r = [cupy.full((len(one), MANY), cupy.nan, kind) for one in made]
-    times = {}
-    for block in BLOCKS:
-        call: Callable[[], None] = lambda b=block: kernel(((MANY + b - 1) // b,), (b,), (*x, *r, np.int64(MANY)))
-        times[str(block)] = _time(call, repeats) / MANY
+    given_all = (*x, *r, np.int64(MANY))
+    times = {
+        str(block): _time(partial(kernel, ((MANY + block - 1) // block,), (block,), given_all), repeats) / MANY
+        for block in BLOCKS
+    }
     first = [one[:, :COMPARED] for one in r]
     error = max(_error(one.get(), expected) for one, expected in zip(first, made, strict=True))
-    same = all(bool((one.reshape(len(one), -1, COMPARED) == f[:, None, :]).all()) for one, f in zip(r, first, strict=True))
+    same = all(
+        bool((one.reshape(len(one), -1, COMPARED) == f[:, None, :]).all()) for one, f in zip(r, first, strict=True)
+    )
     bytes_moved = sum(one.nbytes for one in (*x, *r)) / MANY
     return {
         "library": "kernel", "name": name, "precision": precision, "ns": times["128"], "blocks": times,
@@ -142,7 +155,9 @@ def _array_row(
 ) -> dict[str, Any]:
     given, made = _columns(states, name)
     rows = [np.tile(one.T, (ARRAY_STATES // COMPARED, 1)) for one in given]
-    call, compiled = (_jax_call if library == "jax" else _torch_call)(_load(folder / f"panda_{library}.py"), name, rows, precision)
+    call, compiled = (_jax_call if library == "jax" else _torch_call)(
+        _load(folder / f"panda_{library}.py"), name, rows, precision
+    )
     result = np.asarray(call(), np.float64)
     result = result.swapaxes(-1, -2).reshape(ARRAY_STATES, -1) if result.ndim == 3 else result
     times = []
@@ -151,8 +166,10 @@ def _array_row(
         call()
         times.append(time.perf_counter() - begun)
     error = _error(result[:COMPARED].T, made[0])
-    return {"library": library, "name": name, "precision": precision, "ns": 1e9 * float(np.median(times)) / ARRAY_STATES,
-            "error": error, "compiled": compiled}  # fmt: skip
+    ns = 1e9 * float(np.median(times)) / ARRAY_STATES
+    return {
+        "library": library, "name": name, "precision": precision, "ns": ns, "error": error, "compiled": compiled,
+    }  # fmt: skip
 
 
 def _jax_call(module: Any, name: str, rows: Rows, precision: str) -> tuple[Callable[[], Any], float]:
@@ -227,10 +244,14 @@ def _time(call: Callable[[], object], repeats: int) -> float:
 
 
 def _line(row: dict[str, Any]) -> str:
-    more = {key: f"{value:.3g}" for key, value in row.items() if isinstance(value, float) and key not in ("ns", "error")}
+    more = {
+        key: f"{value:.3g}" for key, value in row.items() if isinstance(value, float) and key not in ("ns", "error")
+    }
     more |= {key: str(row[key]) for key in ("registers", "local") if key in row}
     more |= {f"block {key}": f"{value:.3f}" for key, value in row.get("blocks", {}).items()}
-    return f"{row['name']:28} {row['ns']:9.3f} ns  off {row['error']:.1e}  " + ", ".join(f"{k} {v}" for k, v in more.items())
+    return f"{row['name']:28} {row['ns']:9.3f} ns  off {row['error']:.1e}  " + ", ".join(
+        f"{k} {v}" for k, v in more.items()
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -257,7 +257,7 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
             (position, R); an object with `sample(t)`, as `references.trajectories.Reference`. Without one it is the run
             of `thunder try` that fits the arm, motion, payload, friction, noise and law: `plan_trial` has what was
             chosen, and what is given here replaces it.
-        law: Name of an installed law; `cartesian_backstepping` by default.
+        law: Name of an installed law, `NAME:option=value,…` with options; `cartesian_backstepping` by default.
         duration: [s]; 10 by default.
         rate: Of the control loop [Hz].
         gains: By name: a number or one per joint.
@@ -291,6 +291,11 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     """
     given: dict[str, Any] = {"duration": duration, "rate": rate, "seed": seed, "host": host or {}}
     first = "estimates_file" if isinstance(initial_estimates, str | PathLike) else "initial_estimates"
+    if law is not None and ":" in law:
+        from thunder_dynamics.cli import parse_law
+
+        law, stated = parse_law(law)
+        options = stated | dict(options or {})
     law_given = {"name": law, "options": options, "gains": gains, first: initial_estimates}
     given["law"] = {key: value for key, value in law_given.items() if value is not None}
     if reference is None:
@@ -309,7 +314,7 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
     config = check_keys(RunConfig, plain(data), NAME)
     run = Run(NAME, adaptation, config)
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    scenario = Scenario(Path.cwd() / NAME, NAME, "", (run,), text)
+    scenario = Scenario(Path(NAME), NAME, "", (run,), text)
     its_plant = model if config.plant.urdf == config.robot and config.plant.engine == "model" else None
     together = seeds is not None and may_share(config)
     setup = prepare(scenario, run, model, description=its_plant, lanes=together)

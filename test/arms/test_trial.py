@@ -219,10 +219,10 @@ def test_an_arm_is_drawn_as_its_description_has_it_and_a_missing_mesh_ends_nothi
     ended = thunder("run", file, "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     notes = [line for line in " ".join(ended.output.split()).split("note: ")[1:] if line.startswith("not drawn")]
-    assert len(notes) == 1 and notes[0].startswith("not drawn as the description has them: arm2 (no mesh: No such file")
+    assert len(notes) == 1 and notes[0].startswith("the picture alone lacks, of the description: arm2 (no mesh: No such file")
     assert len(list((tmp_path / "out").glob("*_look.npz"))) == 2
     assert "lightposition" in _written(tmp_path / "out")
-    assert _written(tmp_path / "out").count("not drawn as the description has them") == 1
+    assert _written(tmp_path / "out").count("the picture alone lacks, of the description") == 1
     again = thunder("export", tmp_path / "out", "--csv")
     assert again.exit_code == 0, again.output
 

@@ -223,7 +223,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str]] = {
             "law": {"name": "slotine_li"},
             "reference": {"type": "joint_steps", "steps": [{"time": 0.0, "q": [0.0] * 6}]},
         },
-        "a reference of type joint_steps with 18 values per sample",
+        "reference: a reference of 6 joints; valid: 7",
     ),
     "joint reference beyond a speed": (
         {

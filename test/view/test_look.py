@@ -202,7 +202,7 @@ def test_what_cannot_be_read_is_left_out_with_one_note_that_says_which_and_why(
     (note,) = seen.notes
     assert note.code == INCOMPLETE
     for text in (
-        "not drawn as the description has them: ",
+        "the picture alone lacks, of the description: ",
         "base (no mesh: No such file or directory; valid: a file of at most",
         "one (no triangles, or some that are not finite",
         "one (the size (1.0, 0.0, 1.0); valid: no zeros)",

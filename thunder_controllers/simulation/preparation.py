@@ -135,7 +135,8 @@ def prepare(
         ScenarioError: if parts of the scenario do not fit each other or the robot.
         ThunderError: as plant and host raise.
     """
-    config, where = run.config, f"{scenario.path}: run {run.name}"
+    config = run.config
+    where = f"{scenario.path}: run {run.name}" if len(scenario.runs) > 1 else str(scenario.path)
     period = 1.0 / config.rate
     model = model or scenario.load_model(config.robot, config)
     plant = _plant(config, model, description or read_description(scenario, config))
@@ -292,6 +293,8 @@ def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, wh
     expected = CARTESIAN_SIZE if kind == "cartesian" else 3 * n
     stated = config.reference
     fits = stated.suits_both or stated.type.startswith("joint") == (kind == "joint")
+    if fits and kind == "joint" and samples.shape[1] % 3 == 0 and samples.shape[1] != expected:
+        raise ScenarioError(f"a reference of {samples.shape[1] // 3} joints", where=f"{where}: reference", valid=f"{n}")
     if not fits or samples.shape[1] != expected:
         raise ScenarioError(
             f"a reference of type {stated.type} with {samples.shape[1]} values per sample",

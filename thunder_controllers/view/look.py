@@ -206,7 +206,7 @@ def _sentences(reasons: Sequence[tuple[str, ThunderError]], beyond: int) -> Iter
     more = [f"{len(texts) - SHOWN_REASONS} more"] if len(texts) > SHOWN_REASONS else []
     more += [f"{beyond} visuals too many"] if beyond else []
     if texts or more:
-        yield f"not drawn as the description has them: {', '.join(texts[:SHOWN_REASONS] + more)}"
+        yield f"the picture alone lacks, of the description: {', '.join(texts[:SHOWN_REASONS] + more)}"
 
 
 def find_places(links: UrdfLinks, model: RobotModel, world: Pose) -> dict[str, tuple[int, FloatArray]]:

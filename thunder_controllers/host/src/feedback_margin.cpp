@@ -98,10 +98,11 @@ std::string finding(const FeedbackMargin& margin, const Library& library) {
          three_digits(kLargestFeedbackShare) + " is stable";
 }
 
-void require_stable(const FeedbackMargin& margin, const Library& library, const std::string& law) {
+void require_stable(const FeedbackMargin& margin, const Library& library, const std::string& law, double period) {
   if (margin.share <= kStableFeedbackShare) return;
   throw HostError(ErrorKind::law,
-                  "the velocity feedback takes " + share_at(margin, library, " away ") + ", which is unstable without any delay",
+                  "the velocity feedback takes " + share_at(margin, library, " away ") + ", which is unstable at " +
+                      format(1.0 / period) + " Hz without any delay",
                   law + ".gains",
                   "at most " + three_digits(kStableFeedbackShare) + ": damping gains lower by a factor of " +
                       three_digits(margin.share / kStableFeedbackShare) +
@@ -241,7 +242,7 @@ void check_feedback(const std::shared_ptr<const Library>& library, const std::st
                     const std::vector<double>& gains, const NamedValues& initial_state, const Options& options) {
   if (minds_springs(library->law(law))) return;
   const auto fastest = RestingLaw(library, law, gains, initial_state, options).find_fastest();
-  if (fastest) require_stable(*fastest, *library, law);
+  if (fastest) require_stable(*fastest, *library, law, options.nominal_dt);
 }
 
 std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library, const std::string& law,
@@ -250,7 +251,7 @@ std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library,
   RestingLaw resting(library, law, all_gains(library->law(law), gains), initial_state, options);
   const std::optional<FeedbackMargin> first = resting.find_fastest();
   if (!first) return std::nullopt;
-  if (!options.accepts_unstable_gains) require_stable(*first, *library, law);
+  if (!options.accepts_unstable_gains) require_stable(*first, *library, law, options.nominal_dt);
   if (resting.adding()) {
     return Note{"feedback_adds_energy",
                 "the velocity feedback adds energy: it adds " + share_at(*resting.adding(), *library, " ") +
