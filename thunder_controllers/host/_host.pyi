@@ -556,6 +556,10 @@ class TimeLaw:
         """
         Bounds in 1/s, 1/s², 1/s³. Raises LawError unless they are positive and finite.
         """
+    def jerk(self, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Third derivative [1/s³] at times [s] of shape (k,), which jumps between its phases: shape (k,).
+        """
     def sample(self, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
         """
         Rows of value [1], first [1/s] and second derivative [1/s²] at times [s] of shape (k,): shape (k, 3).
