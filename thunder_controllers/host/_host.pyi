@@ -493,7 +493,8 @@ class Library:
     @property
     def rotor_inertia(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, NaN: unknown.
+        [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, or of M_rigid where it is elastic, which
+        is Mm then; NaN: unknown.
         """
     @property
     def single_lanes(self) -> int:
