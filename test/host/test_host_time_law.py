@@ -58,6 +58,18 @@ def test_a_time_law_goes_from_rest_to_rest_within_any_bounds(bounds: tuple[float
     assert np.abs(np.diff(rows[:, 2])).max() <= bounds[2] * law.duration / 1000 * (1 + 1e-6)
 
 
+@functions
+@given(bounds=bounds)
+def test_the_jerk_is_the_slope_of_the_acceleration_between_the_phases(bounds: tuple[float, float, float]) -> None:
+    law, ends = TimeLaw(*bounds), 12  # of times whose step has an end of a phase in it; seven phases
+    t = np.linspace(0.0, law.duration, 1001)
+    slope = np.diff(law.sample(t)[:, 2]) / np.diff(t)
+    off = np.abs(slope - law.jerk(0.5 * (t[1:] + t[:-1]))) > 1e-6 * bounds[2]
+    assert off.sum() <= ends
+    np.testing.assert_array_equal(law.jerk([-1e-9, law.duration, law.duration + 1.0]), 0.0)
+    assert law.jerk([0.0])[0] == bounds[2]
+
+
 def test_a_time_law_rests_outside_its_duration() -> None:
     law = TimeLaw(1.0, 2.0, 3.0)
     np.testing.assert_array_equal(law.sample([-1.0, law.duration + 1.0]), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])

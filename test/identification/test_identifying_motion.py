@@ -65,6 +65,10 @@ def test_velocities_and_accelerations_are_derivatives(library: Library) -> None:
     (q0, v0, _), (_, v, a), (q1, v1, _) = (motion.derivatives(TIMES + d) for d in (-step, 0.0, step))
     np.testing.assert_allclose((q1 - q0) / (2 * step), v, atol=1e-8)
     np.testing.assert_allclose((v1 - v0) / (2 * step), a, atol=1e-8)
+    before, now, after = (motion.further_rates(TIMES + d) for d in (-step, 0.0, step))
+    (*_, a0), (*_, a1) = (motion.derivatives(TIMES + d) for d in (-step, step))
+    np.testing.assert_allclose((a1 - a0) / (2 * step), now["jerk"], atol=1e-7)
+    np.testing.assert_allclose((after["jerk"] - before["jerk"]) / (2 * step), now["snap"], atol=1e-7)
 
 
 def test_it_keeps_every_limit_with_its_margin(library: Library) -> None:

@@ -249,6 +249,17 @@ def test_errors_go_with_exact_parameters(name: str) -> None:
     assert np.abs(told["z"]).max() < 1e-6
 
 
+@pytest.mark.parametrize("name", ARMS)
+def test_friction_that_adapts_asks_for_nothing_while_there_is_none(name: str) -> None:
+    """Its bound by the period is in τ̇_d and τ̈_d too, for which the period counts as constant."""
+    fixed, adapted = Loop(ARMS[name]), Loop(ARMS[name], {"adaptation": "none", "friction": "adapted"})
+    efforts = [
+        loop.step(0.0, loop.start(0, {} if loop is fixed else {"friction_hat": 0.0}), 1e-3)[0]
+        for loop in (fixed, adapted)
+    ]
+    np.testing.assert_allclose(*efforts, rtol=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["all elastic", "damped"])
 def test_springs_that_are_not_known_are_learnt(name: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.references.columns import MAX_TABLE_BYTES
-from thunder_controllers.references.sinusoids import Lissajous
+from thunder_controllers.references.sinusoids import JointLissajous, Lissajous
 from thunder_controllers.references.table import JointTable, PoseTable, Sampled, table_of
 from thunder_controllers.references.table_file import Csv
 from thunder_controllers.references.trajectories import (
@@ -116,6 +116,46 @@ def test_a_function_of_time_of_a_pose() -> None:
 
     np.testing.assert_allclose(Sampled(pose, True).sample(T), MOTION.sample(T), atol=1e-2)
     np.testing.assert_allclose(Sampled(pose, True).sample(T)[:, :12], MOTION.sample(T)[:, :12], atol=1e-9)
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize(
+    ("rate", "digits", "told"), [(100, 16, (True, True)), (100, 6, (True, False)), (1000, 4, (False, False))]
+)
+def test_a_table_of_joints_gives_jerk_and_snap_where_rounding_has_left_them(
+    given: bool, rate: int, digits: int, told: tuple[bool, bool]
+) -> None:
+    """With rates given, six digits leave no jerk: a quintic between two rows has more of the rounding."""
+    waves = JointLissajous(centre=(0.0, 0.5), amplitude=(0.3, 0.2), frequency=(0.5, 0.9), phase=(0.3, 1.0))
+    t = np.linspace(0.0, 2.0, 2 * rate + 1)
+    q, qd, qdd = np.split(waves.sample(t).round(digits), 3, axis=1)
+    table = JointTable(t, q, (qd, qdd) if given else None)
+    found, exact = table.further_rates(BETWEEN), waves.further_rates(BETWEEN)
+    inside = slice(100, -100)
+    for name, is_told in zip(("jerk", "snap"), told, strict=True):
+        off = np.abs(found[name] - exact[name])[inside].max() / np.abs(exact[name]).max()
+        if digits == 16:
+            assert off < 1e-3
+        elif not is_told:
+            assert not found[name].any()
+        else:
+            assert not found[name].any() if given else off < 0.5
+
+
+def test_a_function_is_asked_once_at_every_time_whatever_is_asked_of_it() -> None:
+    asked: list[float] = []
+
+    def function(time: float) -> list[float]:
+        asked.append(time)
+        return [np.sin(time)]
+
+    sampled = Sampled(function, False)
+    np.testing.assert_allclose(sampled.sample(T)[:, 1], np.cos(T), atol=1e-6)
+    rates = sampled.further_rates(T)
+    np.testing.assert_allclose(rates["jerk"][10:-10, 0], -np.cos(T)[10:-10], atol=1e-4)
+    np.testing.assert_allclose(rates["snap"][10:-10, 0], np.sin(T)[10:-10], atol=1e-2)
+    assert asked == T.tolist()
+    assert Sampled(lambda time: np.array([0.4, 0, 0.5, 0, 0, 0, 1.0]), True).further_rates(T) == {}
 
 
 def test_a_table_rests_after_its_end_if_it_ends_at_rest() -> None:

@@ -67,6 +67,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "joint_path": {"positions": [[0.0, 0.0], [1.0, -0.2], [0.5, 0.7]], "velocity": [1.0, 2.0], "dwell": 0.2},
     "joint_steps": {"steps": [{"time": 0.0, "q": [0.1, 0.2]}, {"time": 1.0, "q": [0.3, 0.4]}]},
     "joint_polynomial": {"start": [0.0, -0.5], "end": [0.3, 1.0], "time": 0.8},
+    "joint_polynomial, of degree 9": {"start": [0.0, -0.5], "end": [0.3, 1.0], "time": 0.8, "degree": 9},
     "joint_excitation": {
         "centre": [0.3, -1.0, 0.1],
         "amplitude": [0.5, 0.2, 0.0],
@@ -75,7 +76,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "seed": 3,
     },
 }
-ENDING = ("poses", "joint_path", "joint_polynomial")
+ENDING = ("poses", "joint_path", "joint_polynomial", "joint_polynomial, of degree 9")
 PERIODS = {"lissajous": 10.0, "lissajous, swinging": 10.0, "excitation": 5.0, "joint_excitation": 5.0}
 PERIODS["joint_lissajous"] = 4.0
 
@@ -137,6 +138,37 @@ def test_velocities_and_accelerations_are_derivatives(name: str) -> None:
     np.testing.assert_allclose(now[2], (after[1] - before[1]) / (2 * STEP), atol=jerk_jump)
 
 
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name.startswith("joint") and "steps" not in name])
+def test_jerk_and_snap_are_derivatives_wherever_they_do_not_jump(name: str) -> None:
+    """By central differences of the acceleration and the jerk; a jump of either is at a few of the times."""
+    trajectory: Any = _make(name)
+    end = getattr(trajectory, "duration", trajectory.period or 1.0)
+    t = np.linspace(0.0137, end * 0.99, 301)
+    before, now, after = (trajectory.further_rates(t + k * STEP) for k in (-1, 0, 1))
+    accelerations = [_parts(trajectory.sample(t + k * STEP))[2] for k in (-1, 1)]
+    scale = np.abs(now["snap"]).max() + np.abs(now["jerk"]).max()
+    for rate, (low, high) in ((now["jerk"], accelerations), (now["snap"], (before["jerk"], after["jerk"]))):
+        off = np.abs(rate - (high - low) / (2 * STEP)).max(axis=1)
+        assert np.sum(off > 1e-5 * scale) <= (8 if name == "joint_path" else 0)  # seven phases of two ways
+    beyond = trajectory.further_rates(np.array([end + 1.0]))
+    if trajectory.period is None:
+        assert not np.any(list(beyond.values()))
+
+
+@pytest.mark.parametrize("degree", [1, 3, 5, 7, 9])
+def test_polynomials_are_the_documented_ones(degree: Any) -> None:
+    x = np.linspace(0.0, 1.0, 12)[:-1]
+    known = {
+        1: x,
+        3: 3 * x**2 - 2 * x**3,
+        5: 10 * x**3 - 15 * x**4 + 6 * x**5,
+        7: 35 * x**4 - 84 * x**5 + 70 * x**6 - 20 * x**7,
+        9: 126 * x**5 - 420 * x**6 + 540 * x**7 - 315 * x**8 + 70 * x**9,
+    }
+    rows = JointPolynomial(start=(0.0,), end=(1.0,), time=1.0, degree=degree).sample(x)
+    np.testing.assert_allclose(rows[:, 0], known[degree], rtol=0, atol=1e-13)
+
+
 def test_the_figure_is_the_documented_one() -> None:
     t = np.array([0.0, 1.3, 7.7])
     angle = 2 * np.pi * np.multiply.outer(t, FIGURE["frequency"]) + [0.0, np.pi / 2, 0.0]
@@ -167,13 +199,16 @@ def test_common_period_takes_frequencies_as_decimals() -> None:
     assert common_period([0.0]) is None
 
 
-@pytest.mark.parametrize(("degree", "zero"), [(1, 0), (3, 1), (5, 2)])
+@pytest.mark.parametrize(("degree", "zero"), [(1, 0), (3, 1), (5, 2), (7, 3), (9, 4)])
 def test_polynomials_go_from_start_to_end_with_so_many_derivatives_zero(degree: Any, zero: int) -> None:
     start, end, time = (0.2, -1.0), (1.0, 2.0), 0.5
     trajectory = JointPolynomial(start=start, end=end, time=time, degree=degree)
-    rows = trajectory.sample(np.array([0.0, 0.5 * time, time])).reshape(3, 3, 2)
-    np.testing.assert_allclose(rows[:, 0], [start, 0.5 * np.add(start, end), end], atol=1e-15)
+    at = np.array([0.0, 0.5 * time, np.nextafter(time, 0.0)])
+    rows = np.hstack([trajectory.sample(at), *trajectory.further_rates(at).values()]).reshape(3, 5, 2)
+    np.testing.assert_allclose(rows[:, 0], [start, 0.5 * np.add(start, end), end], atol=3e-15)
     np.testing.assert_array_equal(rows[0, 1 : 1 + zero], 0.0)
+    np.testing.assert_allclose(rows[2, 1 : 1 + zero], 0.0, atol=1e-8)
+    assert zero == 4 or np.abs(rows[[0, 2], 1 + zero]).min() > 1.0
 
 
 @pytest.mark.parametrize("name", ENDING)
@@ -257,7 +292,7 @@ def test_a_joint_excitation_keeps_its_amplitude_and_its_velocity() -> None:
             r"times \[0.0, 0.0\]; valid: 0, then",
         ),
         ("joint_steps", {"steps": [{"time": 0.0, "q": [1]}, {"time": 1.0, "q": [1, 2]}]}, "steps of different joints"),
-        ("joint_polynomial", {"degree": 2}, "reference.degree: 2; valid: input should be 1, 3 or 5"),
+        ("joint_polynomial", {"degree": 2}, "reference.degree: 2; valid: input should be 1, 3, 5, 7 or 9"),
         ("joint_lissajous", {"frequency": [1.0, 2.0]}, "2 values of frequency; valid: one, or 3"),
         ("joint_excitation", {"amplitude": [0.1] * 2}, "2 values of amplitude; valid: one, or 3"),
         ("excitation", {"harmonics": 0}, "reference.harmonics: 0; valid: .*greater than or equal to 1"),

@@ -184,6 +184,7 @@ def test_an_xml_file_repeats_the_compiled_model_to_rounding(tmp_path: Path) -> N
         ({"velocity": "differences"}, "differenced velocity"),
         ({"torque_delay": 2e-3}, "torque_delay"),
         ({"torque_lag": 5e-3}, "torque_lag"),
+        ({"drive_gain": 0.9}, "drive_gain"),
         ({"payloads": (BOX.model_copy(update={"time": 1.0}),)}, "payloads of later times"),
     ],
 )

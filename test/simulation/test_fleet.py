@@ -52,7 +52,7 @@ VARIED: list[dict[str, Any]] = [
     {"seed": 2, "law": {"gains": {"K_d": 3.0}}},
     {"plant": {"payloads": [BOX]}},
     {"plant": {"payloads": [{**BOX, "time": 0.1, "until": 0.2}, {**BOX, "mass": 1.0, "time": 0.15}]}},
-    {"plant": {"friction": {"viscous": 0.3, "coulomb": (0.5, 0.1, 0.05)}}},
+    {"plant": {"friction": {"viscous": 0.3, "coulomb": (0.5, 0.1, 0.05)}, "drive_gain": (0.9, 1.0, 1.2)}},
     {"plant": {"torque_lag": (0.004, 0.0, 0.01), "offsets": 0.2}},
     {"plant": {"rotors": (0.1, 0.2, 0.05)}, "start": {"q": (0.2, 0.5, -0.3), "on_reference": False}},
     {"host": {"effort_rate_limit": 50.0}},

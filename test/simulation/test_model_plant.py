@@ -73,6 +73,7 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"friction": Friction(viscous=(0.5, 0.3, 2.0)), "gravity": (1.0, 2.0, -3.0)},
         {"torque_delay": 0.0015, "substeps": 2},
         {"torque_lag": (0.005, 0.0, 0.02), "torque_delay": 0.001, "substeps": 2},
+        {"drive_gain": (0.9, 1.0, 1.2), "torque_delay": 0.001},
         {"noise": Noise(q_std=1e-3, q_resolution=1e-4), "velocity": "differences"},
         {"payloads": (BOX.model_copy(update={"until": 0.1}),)},
         {"rotor_inertia": (0.1, 0.2, 0.3), "faults": BLOCKS},
@@ -83,7 +84,17 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"faults": SENSORS},
     ],
     ids=[
-        *("plain", "payload", "late payload and delay", "inertia", "friction", "delay in sub-steps", "lag", "sensors"),
+        *(
+            "plain",
+            "payload",
+            "late payload and delay",
+            "inertia",
+            "friction",
+            "delay in sub-steps",
+            "lag",
+            "gain",
+            "sensors",
+        ),
         *("payload for a while", "rotors and blocks", "rotors", "offsets", "wrench", "motors", "samples"),
     ],
 )

@@ -281,6 +281,19 @@ def test_brake_stops_the_arm_where_it_is_and_fills_the_delay_with_what_holds_it(
     np.testing.assert_allclose(plant.qd, np.zeros(3), atol=1e-9)  # one step of rk4 beside an equilibrium
 
 
+def test_drives_give_their_gain_of_the_command_and_hold_the_arm_by_more_of_it() -> None:
+    gain, rng = np.array([0.5, 1.0, 1.3]), np.random.default_rng(0)
+    plain, other = _arm(), _arm(drive_gain=tuple(gain.tolist()))
+    for plant in (plain, other):
+        plant.reset([0.2, 0.3, 0.1])
+    np.testing.assert_allclose(gain * other.holding_effort(), plain.holding_effort(), rtol=1e-12)
+    for _ in range(30):
+        wanted = plain.holding_effort() + rng.uniform(-3.0, 3.0, 3)
+        plain.step(wanted)
+        other.step(wanted / gain)
+    np.testing.assert_allclose(other.q, plain.q, rtol=1e-12)
+
+
 def test_effort_is_the_command_that_acts_and_no_view_of_the_callers_array() -> None:
     plant = _arm(torque_delay=0.002)
     plant.reset(np.zeros(3))

@@ -72,6 +72,12 @@ def test_a_delay_that_the_host_does_not_look_at_is_said() -> None:
     assert "act 4 periods late" in note and "thunder gains --delay 0.001 --lag 0.003 finds" in note
 
 
+def test_drives_of_another_gain_are_said() -> None:
+    assert _notes("slotine_li", urdf=ARM, drive_gain=1.0) == []
+    (note,) = _notes("slotine_li", urdf=ARM, drive_gain=(0.9, 1.0, 1.1))
+    assert "drives give 0.9 to 1.1 of what is commanded (plant.drive_gain), and no law is told" in note
+
+
 def test_an_end_effector_that_is_elsewhere_is_said_and_one_that_nothing_sees() -> None:
     off = (0.0, 0.03, 0.04)
     (note,) = _notes("cartesian_backstepping", urdf=ARM, tool_offset=off)

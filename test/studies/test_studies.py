@@ -35,6 +35,7 @@ from thunder_controllers.simulation.scenario import RunConfig
 from thunder_dynamics.law import options_of
 from thunder_studies import panda
 from thunder_studies.adaptation_shootout import first_estimate
+from thunder_studies.kinematics import tool_length
 from thunder_studies.redundancy import ends
 from thunder_studies.rpr_partially_known import base_parameters
 
@@ -108,6 +109,20 @@ def test_schemes_start_from_possible_bodies_and_the_default_is_judged() -> None:
     (rest,) = _groups("adaptation_shootout", "rest").values()
     default = next(one.choices[0] for one in options_of(slotine_li) if one.name == "adaptation")
     assert {criterion.rows for criterion in rest.criteria} == {(), (default,)}
+
+
+def test_the_true_tip_of_every_arm_reaches_its_path() -> None:
+    """The first path that is drawn for this UR5 is out of its reach, by 28 mm."""
+    (case,) = (
+        case
+        for case in _groups("unknown_tool_length", "ur5", cases=16)["ur5"].cases
+        if case.row == "adapted" and case.config.seed == 15
+    )
+    config, library = case.config, load_robot(case.config).library
+    q, offset = np.array(config.start.q), np.array(config.plant.tool_offset)
+    reference = config.reference.model_dump()
+    assert tool_length.is_reached(library, reference, q, offset)
+    assert not tool_length.is_reached(library, reference, q, 20.0 * offset)
 
 
 def test_the_tool_is_measured_as_what_the_robot_file_lacks() -> None:

@@ -493,7 +493,8 @@ class Library:
     @property
     def rotor_inertia(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, NaN: unknown.
+        [kg·m² or kg] What the rotor of each joint adds to the diagonal of M, or of M_rigid where it is elastic, which
+        is Mm then; NaN: unknown.
         """
     @property
     def single_lanes(self) -> int:
@@ -555,6 +556,10 @@ class TimeLaw:
     def __init__(self, velocity: typing.SupportsFloat | typing.SupportsIndex, acceleration: typing.SupportsFloat | typing.SupportsIndex, jerk: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Bounds in 1/s, 1/s², 1/s³. Raises LawError unless they are positive and finite.
+        """
+    def jerk(self, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Third derivative [1/s³] at times [s] of shape (k,), which jumps between its phases: shape (k,).
         """
     def sample(self, times: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
         """

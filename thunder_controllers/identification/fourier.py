@@ -7,21 +7,26 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from thunder_controllers.host import Library
-from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
+from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, RATES, ROTATION, TWIST
 
 FloatArray = NDArray[np.float64]
 
 
-def rest_basis(t: FloatArray, harmonics: int, period: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Compute the series that `JointFourier` is a sum of, and two derivatives, at times (N,), (N, 2 H − 2) each."""
+def rest_basis(t: FloatArray, harmonics: int, period: float) -> list[FloatArray]:
+    """Compute the series that `JointFourier` is a sum of, and four derivatives, at times (N,), (N, 2 H − 2) each."""
     order = np.arange(1.0, harmonics + 1.0)
     omega = 2.0 * np.pi / period * order
     angle = np.multiply.outer(t, omega)
     sine, cosine = np.sin(angle), np.cos(angle)
-    pairs = (sine, cosine - 1.0), (omega * cosine, -omega * sine), (-(omega**2) * sine, -(omega**2) * cosine)
+    pairs = [
+        (sine, cosine - 1.0),
+        (omega * cosine, -omega * sine),
+        (-(omega**2) * sine, -(omega**2) * cosine),
+        (-(omega**3) * cosine, omega**3 * sine),
+        (omega**4 * sine, omega**4 * cosine),
+    ]
     rest = null_space(order[None]), null_space(order[None] ** 2)
-    value, rate, change = (np.hstack([part @ Z for part, Z in zip(pair, rest, strict=True)]) for pair in pairs)
-    return value, rate, change
+    return [np.hstack([part @ Z for part, Z in zip(pair, rest, strict=True)]) for pair in pairs]
 
 
 class JointFourier:
@@ -46,8 +51,13 @@ class JointFourier:
 
     def derivatives(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """q, q̇ and q̈ at times `t` (N,) [s], (N, n) each."""
-        value, rate, change = rest_basis(t, len(self._free) // 2 + 1, self._period)
+        value, rate, change, *_ = rest_basis(t, len(self._free) // 2 + 1, self._period)
         return self._start + value @ self._free, rate @ self._free, change @ self._free
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """Compute `jerk` and `snap` at times `t` (N,), (N, n) each."""
+        *_, jerk, snap = rest_basis(t, len(self._free) // 2 + 1, self._period)
+        return dict(zip(RATES, (jerk @ self._free, snap @ self._free), strict=True))
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; see `references.trajectories`."""

@@ -102,7 +102,7 @@ class _Search:
         self._period = period
         samples = SAMPLES_PER_HARMONIC * harmonics
         t, fine = np.linspace(0.0, period, samples), np.linspace(0.0, period, FINE * samples)
-        self._basis, self._fine_basis = rest_basis(t, harmonics, period), rest_basis(fine, harmonics, period)
+        self._basis, self._fine_basis = (tuple(rest_basis(times, harmonics, period)[:3]) for times in (t, fine))
         effort = np.asarray(library.effort_limit)
         self._weights = np.where(np.isfinite(effort), 1.0 / effort, 1.0)
         self._shown = self._shown_parameters()

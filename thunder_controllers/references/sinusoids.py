@@ -14,7 +14,16 @@ from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Vector3
-from thunder_controllers.references.trajectories import Joints, Numbers, Pose, Seed, Trajectory, check_sizes, spread
+from thunder_controllers.references.trajectories import (
+    RATES,
+    Joints,
+    Numbers,
+    Pose,
+    Seed,
+    Trajectory,
+    check_sizes,
+    spread,
+)
 from thunder_dynamics.spatial import rotation_from_ypr
 
 Axes = Finite | Vector3
@@ -160,7 +169,7 @@ class _Joints(Trajectory):
 
     def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
         """Compute `jerk` and `snap` at times `t`, (N, n) each."""
-        return dict(zip(("jerk", "snap"), self._waves.further_rates(t), strict=True))
+        return dict(zip(RATES, self._waves.further_rates(t), strict=True))
 
 
 class JointLissajous(_Joints):

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline, PPoly, make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, ROTATION, TWIST
+from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, RATES, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.limits import NUMBER
 
@@ -47,9 +47,8 @@ class _Curve:
     """A curve of some numbers through rows at times from 0 on."""
 
     def __init__(self, t: FloatArray, values: FloatArray, derivatives: Derivatives | None) -> None:
-        self._x: Any = (
-            _spline(t, values) if derivatives is None else _quintic(t, values, *_agreeing(t, values, derivatives))
-        )
+        self._rows = (t, values, *(() if derivatives is None else _agreeing(t, values, derivatives)))
+        self._x: Any = _curve(*self._rows)
         self._v, self._a = self._x.derivative(1), self._x.derivative(2)
         steep = ~(np.abs([self._x(t), self._v(t), self._a(t)]) <= STEEPEST).all(axis=(0, 2))
         if steep.any():
@@ -69,6 +68,27 @@ class _Curve:
         moves = ~beyond[:, None]
         return self._x(inside), moves * self._v(inside), moves * self._a(inside)
 
+    def further(self, t: FloatArray) -> list[FloatArray]:
+        """Third and fourth derivative where rows tell them, else zero, shape (N, size) each; zero beyond the last row.
+
+        Rounding of rows h apart is in them by h⁻³ and h⁻⁴; a curve through every second row has an eighth of that.
+        Where the two differ by more than the derivative of the latter, root mean square, zero is nearer.
+        """
+        moves = (t <= self._end + 1e-9)[:, None]
+        inside = np.minimum(t, self._end)
+        return [moves * self._is_told(order) * self._x(inside, order) for order in (3, 4)]
+
+    def _is_told(self, order: int) -> NDArray[np.bool_]:
+        """Whether rows tell a derivative of each number, and those before it, (size,)."""
+        if len(self._rows[0]) < 2 * FEWEST_ROWS:
+            return np.zeros(self._rows[1].shape[1], bool)
+        t, *rest = (rows[::2] for rows in self._rows)
+        less: Any = _curve(t, *rest)
+        at = 0.5 * (t[1:] + t[:-1])
+        told = less(at, order)
+        error, size = (((values**2).sum(axis=0)) for values in (self._x(at, order) - told, told))
+        return np.asarray(error < size) & (order == 3 or self._is_told(order - 1))
+
 
 class JointTable:
     """Joint positions at times: t (N,) [s] from 0, q (N, n) [rad or m], and both of their derivatives or none.
@@ -87,6 +107,10 @@ class JointTable:
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), from 0 on, as rows of 3·n."""
         return np.hstack(self._curve.at(t))
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """Compute `jerk` and `snap` of the curve where rows tell them, else zero, at times `t`, (N, n) each."""
+        return dict(zip(RATES, self._curve.further(t), strict=True))
 
 
 class PoseTable:
@@ -152,6 +176,7 @@ class Sampled:
 
     def __init__(self, function: Callable[[float], Any], cartesian: bool) -> None:
         self._function, self._cartesian = function, cartesian
+        self._asked: tuple[FloatArray, JointTable | PoseTable] | None = None
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), rising from 0.
@@ -159,6 +184,20 @@ class Sampled:
         Raises:
             ScenarioError: if the function raises, or gives something else.
         """
+        return self._table(t).sample(t)
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """As of a `JointTable` through what it says at times `t`; nothing of a pose. Raises as `sample` does."""
+        table = self._table(t)
+        return table.further_rates(t) if isinstance(table, JointTable) else {}
+
+    def _table(self, t: FloatArray) -> JointTable | PoseTable:
+        """Through what the function says, of which it is asked once."""
+        if self._asked is None or not np.array_equal(self._asked[0], t):
+            self._asked = t, self._ask(t)
+        return self._asked[1]
+
+    def _ask(self, t: FloatArray) -> JointTable | PoseTable:
         try:
             values = [self._function(float(time)) for time in t]
         except Exception as error:
@@ -169,12 +208,12 @@ class Sampled:
                 values = [_homogeneous(*value) for value in values]
             elif isinstance(values[0], tuple):
                 q, qd, qdd = (np.array(part, dtype=float) for part in zip(*values, strict=True))
-                return JointTable(t, q, (qd, qdd)).sample(t)
+                return JointTable(t, q, (qd, qdd))
             rows = np.array(values, dtype=float)
         except (ValueError, TypeError) as error:
             what = f"the function of time gives {values[0]!r:.80}"
             raise ScenarioError(what, where="reference", valid=_valid(self._cartesian)) from error
-        return table_of(t, rows, self._cartesian).sample(t)
+        return table_of(t, rows, self._cartesian)
 
 
 def table_of(t: ArrayLike, values: ArrayLike, cartesian: bool) -> JointTable | PoseTable:
@@ -258,6 +297,10 @@ def _agreeing(t: FloatArray, rows: FloatArray, derivatives: Derivatives) -> tupl
         what = f"the rates are not those of the values (column {column}, t = {t[k]:g} to {t[k + 1]:g} s)"
         raise ScenarioError(what, where="reference", valid="derivatives in SI units, per second, or none")
     return rates, changes
+
+
+def _curve(t: FloatArray, values: FloatArray, *derivatives: FloatArray) -> BSpline | PPoly:
+    return _quintic(t, values, *derivatives) if derivatives else _spline(t, values)
 
 
 def _spline(t: FloatArray, values: FloatArray) -> BSpline:

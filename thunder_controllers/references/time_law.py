@@ -36,15 +36,18 @@ class RestToRest:
         self._starts = np.cumsum(durations) - durations
         self.duration = float(durations.sum() - dwell)
 
-    def sample(self, t: FloatArray) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray]:
+    def sample(self, t: FloatArray) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray, FloatArray]:
         """Sample at times `t`, shape (N,) [s].
 
         Returns:
-            Rows of the ways, one for each time, σ and two derivatives (N, 1), constant outside the motion.
+            Rows of the ways, one for each time, σ and three derivatives (N, 1), constant outside the motion. The third
+            jumps between phases.
         """
         index = np.clip(np.searchsorted(self._starts, t, side="right") - 1, 0, len(self._laws) - 1)
-        values = np.empty((len(t), 3))
+        values = np.empty((4, len(t), 1))
         for segment in np.unique(index):
             rows = index == segment
-            values[rows] = self._laws[segment].sample(t[rows] - self._starts[segment])
-        return [way[index] for way in self._ways], values[:, :1], values[:, 1:2], values[:, 2:]
+            law, time = self._laws[segment], t[rows] - self._starts[segment]
+            values[:, rows, 0] = *law.sample(time).T, law.jerk(time)
+        sigma, velocity, acceleration, jerk = values
+        return [way[index] for way in self._ways], sigma, velocity, acceleration, jerk

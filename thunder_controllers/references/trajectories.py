@@ -15,8 +15,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,9 @@ ACCELERATION = slice(18, 24)
 CARTESIAN_SIZE = 24
 """Length of a Cartesian sample."""
 
+RATES = ("jerk", "snap")
+"""Derivatives of q̈_d, by the names of what laws add to their reference [rad/s³, rad/s⁴ or m/s³, m/s⁴]."""
+
 Numbers = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 PositiveNumbers = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
 Joints = Annotated[tuple[Finite, ...], Field(min_length=1)]
@@ -58,6 +62,18 @@ class Reference(Protocol):
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,) [s], as rows, shape (N, 24) or (N, 3·n)."""
+        ...
+
+
+@runtime_checkable
+class Smooth(Protocol):
+    """What a reference of joints offers that knows more derivatives."""
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """`RATES`, the derivatives of q̈_d, at times `t`, (N, n) each; nothing where they are not known.
+
+        Where one jumps it is that of either side; what a jump would have of the next one is left out.
+        """
         ...
 
 
@@ -102,10 +118,6 @@ class Trajectory(Stated):
     @abstractmethod
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,) [s], as rows of 24 or 3·n."""
-
-    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
-        """`jerk` and `snap`, the derivatives of q̈_d, at times `t`, (N, n) each; nothing where they are not known."""
-        return {}
 
     def build_for(self, follower: Follower) -> Reference:
         """Hand itself out, whoever follows it."""
@@ -205,7 +217,7 @@ class PoseToPose(_RestToRest):
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 24; at rest before the start and after the end."""
-        (points, matrices, lines, turns), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        (points, matrices, lines, turns), sigma, sigma_dot, sigma_ddot, _ = self._law.sample(t)
         rotation = np.matmul(matrices, Rotation.from_rotvec(sigma * turns).as_matrix())
         columns = rotation.transpose(0, 2, 1).reshape(-1, 9)
         direction = np.hstack([lines, np.einsum("nij,nj->ni", matrices, turns)])
@@ -235,8 +247,13 @@ class JointPath(_RestToRest):
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        (points, lines), sigma, sigma_dot, sigma_ddot = self._law.sample(t)
+        (points, lines), sigma, sigma_dot, sigma_ddot, _ = self._law.sample(t)
         return np.hstack([points + sigma * lines, sigma_dot * lines, sigma_ddot * lines])
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """Compute `jerk`, constant from jump to jump, and `snap`, zero between them, at times `t`, (N, n) each."""
+        (_, lines), _, _, _, jerk = self._law.sample(t)
+        return dict(zip(RATES, (jerk * lines, 0.0 * lines), strict=True))
 
 
 class PoseStep(Pose):
@@ -298,15 +315,17 @@ class JointSteps(_Steps):
 class JointPolynomial(Trajectory):
     """From one place to another in a given time, q_d = start + σ(t/time)(end − start), every joint alike.
 
-    σ(x) = x, 3x² − 2x³ or 10x³ − 15x⁴ + 6x⁵: the polynomial of its degree whose derivatives below (degree + 1)/2 are
-    zero at both ends. Where the motion starts or ends with a velocity or an acceleration, q̇_d or q̈_d jumps.
+    σ(x) = x^(N+1) Σₖ C(N+k, k) C(2N+1, N−k) (−x)ᵏ, as x, 3x² − 2x³ or 10x³ − 15x⁴ + 6x⁵: the polynomial of degree
+    2N + 1 whose derivatives up to the N-th are zero at both ends. The next one jumps there: q̇_d, q̈_d, jerk or snap.
     """
 
     type: Literal["joint_polynomial"] = "joint_polynomial"
     start: Joints = Field(description="[rad or m]")
     end: Joints = Field(description="[rad or m]")
     time: Positive = Field(description="[s]")
-    degree: Literal[1, 3, 5] = Field(default=3, description="1, 3 or 5; with 1 the velocity jumps at both ends")
+    degree: Literal[1, 3, 5, 7, 9] = Field(
+        default=3, description="1, 3, 5, 7 or 9; with 1 the velocity jumps at both ends, with 9 not even the snap"
+    )
 
     @model_validator(mode="after")
     def _ends_with_its_joints(self) -> JointPolynomial:
@@ -320,9 +339,17 @@ class JointPolynomial(Trajectory):
 
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
-        sigma = np.polynomial.Polynomial({1: (0, 1), 3: (0, 0, 3, -2), 5: (0, 0, 0, 10, -15, 6)}[self.degree])
-        x, moves = np.clip(t / self.time, 0.0, 1.0), (t >= 0.0) & (t < self.time)
-        rates = [moves * sigma.deriv(k)(x) / self.time**k for k in (1, 2)]
-        line = np.array(self.end) - self.start
-        value, *derivatives = (np.multiply.outer(rate, line) for rate in (sigma(x), *rates))
-        return np.hstack([self.start + value, *derivatives])
+        return np.hstack([self.start + self._derivative(t, 0), self._derivative(t, 1), self._derivative(t, 2)])
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """Compute `jerk` and `snap` at times `t`, (N, n) each."""
+        return dict(zip(RATES, (self._derivative(t, 3), self._derivative(t, 4)), strict=True))
+
+    def _derivative(self, t: FloatArray, order: int) -> FloatArray:
+        """Of q_d − start at times `t`, (N, n); zero where it rests, of any order but 0."""
+        N = self.degree // 2
+        terms = [comb(N + k, k) * comb(2 * N + 1, N - k) * (-1) ** k for k in range(N + 1)]
+        sigma = np.polynomial.Polynomial([0] * (N + 1) + terms)
+        moves = (order == 0) | ((t >= 0.0) & (t < self.time))
+        rate = moves * sigma.deriv(order)(np.clip(t / self.time, 0.0, 1.0)) / self.time**order
+        return np.multiply.outer(rate, np.array(self.end) - self.start)

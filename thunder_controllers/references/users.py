@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.references.trajectories import Follower, Reference, Stated
+from thunder_controllers.references.trajectories import RATES, Follower, Reference, Smooth, Stated
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest
 
 GROUP = "thunder.references"
@@ -20,7 +21,7 @@ class Checked:
     """A user's reference, whose errors and wrong shapes are told in one line.
 
     Args:
-        reference: Anything with `sample` as in `Reference`; `period` is optional.
+        reference: Anything with `sample` as in `Reference`; `period`, and `further_rates` as in `Smooth`, are optional.
         name: For errors.
 
     Raises:
@@ -40,15 +41,27 @@ class Checked:
         Raises:
             ScenarioError: if it raises, or gives anything but finite rows.
         """
+        return self._rows("sample", t, "(N, 24) of a pose or (N, 3·n) of joints", lambda values: [values])[0]
+
+    def further_rates(self, t: FloatArray) -> dict[str, FloatArray]:
+        """What it knows of `jerk` and `snap`, see `Smooth`. Raises as `sample` does."""
+        if not isinstance(self._reference, Smooth):
+            return {}
+        rows = self._rows("further_rates", t, "(N, n) each", lambda rates: [rates[name] for name in RATES])
+        return dict(zip(RATES, rows, strict=True))
+
+    def _rows(self, method: str, t: FloatArray, valid: str, read: Callable[[Any], list[Any]]) -> list[FloatArray]:
+        """What is read of what a method gives for times."""
         try:
-            rows = np.array(self._reference.sample(t.copy()), dtype=float)
+            found = [np.array(rows, dtype=float) for rows in read(getattr(self._reference, method)(t.copy()))]
         except Exception as error:
-            what = f"{self._name}: sample raises {type(error).__name__}: {error}"
+            what = f"{self._name}: {method} raises {type(error).__name__}: {error}"
             raise ScenarioError(what, where="reference", valid="a row for every time of the run") from error
-        if rows.ndim != 2 or len(rows) != len(t) or not np.isfinite(rows).all():
-            what = f"{self._name}: sample gives values of shape {rows.shape}, or not finite, for {len(t)} times"
-            raise ScenarioError(what, where="reference", valid="finite, (N, 24) of a pose or (N, 3·n) of joints")
-        return rows
+        for rows in found:
+            if rows.ndim != 2 or len(rows) != len(t) or not np.isfinite(rows).all():
+                what = f"{self._name}: {method} gives values of shape {rows.shape}, or not finite, for {len(t)} times"
+                raise ScenarioError(what, where="reference", valid=f"finite, {valid}")
+        return found
 
 
 def reference_entries() -> dict[str, EntryPoint]:

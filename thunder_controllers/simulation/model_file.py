@@ -64,6 +64,7 @@ def _check_options(plant: MujocoPlant) -> None:
         "differenced velocity": options.velocity != "exact",
         "torque_delay": options.torque_delay > 0.0,
         "torque_lag": bool(np.any(options.torque_lag)),
+        "drive_gain": bool(np.any(np.asarray(options.drive_gain) != 1.0)),
         "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
         "faults": bool(options.faults),
         "contacts": options.contacts,

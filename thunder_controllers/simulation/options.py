@@ -123,6 +123,8 @@ class PlantOptions(Strict):
     torque_delay: NonNegative = 0.0  #: Dead time between command and effect [s], a whole number of integration steps.
     #: Time constant T of each drive [s]: T dτ/dt = τ_commanded − τ, a torque bandwidth of 1/(2πT) Hz.
     torque_lag: PerJoint = 0.0
+    #: What drives give of the effort that they are told, gravity that the robot adds included [1].
+    drive_gain: PositivePerJoint = 1.0
     #: Of motors and sensors, and wrenches from outside, each in a window of time.
     faults: tuple[FaultOptions, ...] = ()
 

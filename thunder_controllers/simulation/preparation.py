@@ -25,7 +25,7 @@ from thunder_controllers.host import (
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.feasibility import SPACING, check_before_compiling, check_reference
-from thunder_controllers.references.trajectories import CARTESIAN_SIZE, Follower, Reference, Trajectory
+from thunder_controllers.references.trajectories import CARTESIAN_SIZE, RATES, Follower, Reference, Smooth, Trajectory
 from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
@@ -185,18 +185,26 @@ def prepare(
         adapted_links=links,
         period=period,
         measurements=measurements,
-        further=_further(law, reference, times),
+        further=_further(law, reference, times, config.reference.further, f"{where}: reference"),
         model=model,
         initial_state=initial_state,
         notes=tuple(notes),
     )
 
 
-def _further(law: Law, reference: Reference, times: FloatArray) -> dict[str, FloatArray]:
+def _further(
+    law: Law, reference: Reference, times: FloatArray, stated: Mapping[str, Any], where: str
+) -> dict[str, FloatArray]:
     """Derivatives of a reference that a law asks for and the reference has; the others are as the scenario says."""
-    names = [entry.name for entry in law.reference]
-    rates = reference.further_rates(times) if isinstance(reference, Trajectory) else {}
-    return {name: np.ascontiguousarray(rows) for name, rows in rates.items() if name in names}
+    wanted = {entry.name: entry.size for entry in law.reference if entry.name in RATES and entry.name not in stated}
+    if not wanted or not isinstance(reference, Smooth):
+        return {}
+    rates = reference.further_rates(times)
+    for name in wanted.keys() & rates.keys():
+        if rates[name].shape != (expected := (len(times), wanted[name])):
+            what = f"a {name} of shape {rates[name].shape}"
+            raise ScenarioError(what, where=where, valid=f"{expected}, a row for every time")
+    return {name: np.ascontiguousarray(rows) for name, rows in rates.items() if name in wanted}
 
 
 def activate(

@@ -11,7 +11,9 @@ import numpy as np
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import series
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, Limits, PoseFollower
+from thunder_controllers.references.sinusoids import Lissajous
+from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -33,23 +35,29 @@ SPEED = 0.15
 SWING = 0.2
 """Largest amplitude of the path's yaw, pitch and roll [rad]."""
 
+SPACING, REACHED = 0.02, 1e-3
+"""Between the poses of a path that are tried [s], and how near the arm comes to all of them [m, rad]."""
+
 DURATION, SETTLED = 20.0, 10.0
 """Of a run, and from when on the error of the tip is one that should be small [s]."""
 
 
 def draw_tools(arm: str, settings: Settings, _row: str) -> Iterator[Keys]:
-    """Of each seed, a posture far from singular and a path of poses about it, and the offset of the tip."""
+    """Of each seed, a posture far from singular, the offset of the tip, and a path that the arm reaches with it."""
     file = robot_file(ARMS[arm])
     assert file is not None  # the project's own
     library = library_of(arm, LAW, file)
     for seed in settings.seeds:
         rng = np.random.default_rng([seed, *f"tool of {arm}".encode()])
-        q = _posture(rng, library)
-        axis = rng.standard_normal(3)
-        config = merged(described(ARMS[arm], file, LAW), _path(rng, library, q))
+        while True:
+            q = _posture(rng, library)
+            axis = rng.standard_normal(3)
+            offset, path = OFFSET * axis / np.linalg.norm(axis), _path(rng, library, q)
+            if is_reached(library, path["reference"], q, offset):
+                break
+        config = merged(described(ARMS[arm], file, LAW), path)
         carried = {"link": library.link_names[-1], **TOOL}
-        offset = tuple((OFFSET * axis / np.linalg.norm(axis)).tolist())
-        plant = {"tool_offset": offset, "payloads": [carried]}
+        plant = {"tool_offset": tuple(offset.tolist()), "payloads": [carried]}
         rotors = {"robot_options": {"without_rotors": True}}  # the plants have none, and the law may know that
         law = {"gains": {"q_home": tuple(q.tolist())}}
         yield merged(config, {"seed": seed, "plant": plant, "duration": DURATION, "law": law, **rotors})
@@ -90,6 +98,14 @@ def _path(rng: draws.Generator, library: Library, q: draws.FloatArray) -> Keys:
         "swing_frequency": tuple(rng.uniform(0.1, 0.3, 3).tolist()),
     }
     return {"reference": reference, "start": {"q": tuple(q.tolist()), "on_reference": False}}
+
+
+def is_reached(library: Library, reference: Keys, q: draws.FloatArray, offset: draws.FloatArray) -> bool:
+    """Whether the arm comes from q to every pose of the path with a tip that is so far from the robot file's."""
+    rows = Lissajous.model_validate(reference).sample(np.arange(0.0, DURATION, SPACING))
+    rows[:, POSITION] -= rows[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1) @ offset
+    left, _ = PoseFollower(library.law(LAW), Limits(library)).follow(q, rows)
+    return bool(np.abs(left).max() < REACHED)
 
 
 def measure_tip(case: Case, trace: Trace, _timing: Timing) -> Measured:

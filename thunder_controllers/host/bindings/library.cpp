@@ -264,7 +264,8 @@ void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
           "pi", [](const PyLibrary& l) { return vector_of(l.data().pi, 10 * l.data().n_joints); },
           "10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.")
       .def_property_readonly("rotor_inertia", joint_values(&thunder_library::rotor_inertia),
-                             "[kg·m² or kg] What the rotor of each joint adds to the diagonal of M, NaN: unknown.");
+                             "[kg·m² or kg] What the rotor of each joint adds to the diagonal of M, or of M_rigid where it is elastic, which\n"
+                             "is Mm then; NaN: unknown.");
 }
 
 }  // namespace

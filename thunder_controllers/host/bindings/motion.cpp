@@ -158,6 +158,17 @@ py::array_t<double> sample_time_law(const TimeLaw& law, const Numbers& times) {
   return rows;
 }
 
+/// Zero before the start and after the end.
+py::array_t<double> jerk_of_time_law(const TimeLaw& law, const Numbers& times) {
+  const auto t = times.unchecked<1>();
+  py::array_t<double> values(t.shape(0));
+  auto value = values.mutable_unchecked<1>();
+  for (py::ssize_t i = 0; i < t.shape(0); ++i) {
+    value(i) = t(i) >= 0.0 && t(i) < law.duration() ? law.jerk(t(i)) : 0.0;
+  }
+  return values;
+}
+
 void bind_shapes(py::module_& module) {
   py::class_<TimeLaw>(module, "TimeLaw", "The fastest way of a scalar from 0 to 1 within bounds, at rest at both ends.")
       .def(py::init(&make_time_law), py::arg("velocity"), py::arg("acceleration"), py::arg("jerk"),
@@ -165,7 +176,9 @@ void bind_shapes(py::module_& module) {
       .def_property_readonly("duration", &TimeLaw::duration, "[s] Of the whole way.")
       .def("sample", &sample_time_law, py::arg("times"),
            "Rows of value [1], first [1/s] and second derivative [1/s²] at times [s] of shape (k,): shape (k, 3).\n\n"
-           "At rest before the start and after the end.");
+           "At rest before the start and after the end.")
+      .def("jerk", &jerk_of_time_law, py::arg("times"),
+           "Third derivative [1/s³] at times [s] of shape (k,), which jumps between its phases: shape (k,).");
   py::class_<StopShape>(module, "StopShape", "Brings a velocity v₀ and an acceleration a₀ smoothly to zero.\n\n"
                          "v(u) = (1 − 3u² + 2u³) v₀ + T u(1 − u)² a₀, u = t/T.")
       .def(py::init([](double duration) { return StopShape{duration}; }), py::arg("duration"), "T [s], positive.")

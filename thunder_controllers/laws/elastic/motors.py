@@ -43,7 +43,8 @@ class Motors:
     With ρ = 0 that is so for any positive gains: ε may be small. With ρ = 1, P = 0 and Λ_x = λ1, where 2λA ≻ Ȧ.
 
     With estimates there remain, in ẍ_r + Λ_x ẋ_r: the error of q̈, M̂⁻¹Y(q, q̇, q̈)π̃, times Λ_x K⁻¹(B + M̂Λ), and its
-    derivative; and the rates of the estimates themselves, which count as constant. Both vanish with the errors.
+    derivative; and the rates of the estimates themselves, which count as constant, as the period does that bounds
+    adapted friction. Both vanish with the errors.
 
     Args:
         signals: Where measurements, jerk and snap of the reference, gains, states and telemetry are declared.
@@ -93,7 +94,7 @@ class Motors:
         torque[joints] = pull
         qdd = self._acceleration(torque)
         followed = (qdd + kept * (self._acceleration(tau_d) - qdd))[joints]
-        along = [(signals.qd, qdd), (signals.reference.qdd, jerk)]
+        along = [(signals.qd, qdd), (signals.reference.qdd, jerk), (signals.dt, SX(0.0))]
         tau, tau_dot = tau_d[joints], signals.time_derivative(tau_d, along)[joints]
 
         def backstep(sigma: SX, sigma_d: SX, sigma_dd: SX) -> tuple[SX, SX, SX, SX]:

@@ -11,14 +11,14 @@ from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.sensors import Sensors
 
-OWN = ("effort", "offsets", "_dyn", "_described", "_rotors", "_limit", "_coulomb")
+OWN = ("effort", "offsets", "drive_gain", "_dyn", "_described", "_rotors", "_limit", "_coulomb")
 """Arrays of a plant, a number or more for each joint, that have a row for each plant here."""
 
 
 def common_options(plant: Plant) -> tuple[object, ...] | None:
     """What plants must have in common to move together, as a key; None: this one moves by itself.
 
-    Bodies, payloads, friction, rotors, offsets, noise, lag and seed may differ.
+    Bodies, payloads, friction, rotors, offsets, noise, gain, lag and seed may differ.
     """
     options = plant.options
     if not isinstance(plant, ModelPlant) or plant.springs is not None or options.faults or options.position_sensor:

@@ -44,6 +44,9 @@ class Plant(ABC):
     ee_link: str
     """Link whose frame is the end effector."""
 
+    drive_gain: FloatArray
+    """What drives give of what they are told, (n,) [1]."""
+
     offsets: FloatArray
     """True effort that each joint needs beside its dynamics and friction, (n,) [N·m or N]."""
 
@@ -67,6 +70,7 @@ class Plant(ABC):
         self.where = where
         whole, self._late = divmod(self._delay_steps(), options.substeps)
         self._delay = np.zeros((whole, self.n))
+        self.drive_gain = per_joint(options.drive_gain, self.n, f"{where}: drive_gain")
         self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self._restart_sensors()
@@ -240,12 +244,12 @@ class Plant(ABC):
         self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
-        """What is asked of the motors: the command, and what the robot itself adds, shape (n,)."""
-        return effort + self._described_gravity() if self.gravity_compensated else effort
+        """What the motors are to give: by their gain of the command, and of what the robot itself adds, shape (n,)."""
+        return self.drive_gain * (effort + self._described_gravity() if self.gravity_compensated else effort)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still, (n,): gravity torque and offsets, less what the robot itself adds."""
-        held = self._gravity() + self.offsets
+        held = (self._gravity() + self.offsets) / self.drive_gain
         return held - self._described_gravity() if self.gravity_compensated else held
 
     def attach(self, payload: Payload) -> None:

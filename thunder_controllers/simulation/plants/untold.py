@@ -18,7 +18,7 @@ GRAVITY_TOLERANCE = 1e-3
 
 
 def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str, Any]) -> list[Note]:
-    """Say what of friction, offsets, tool, delay and gravity is not in the plant as the law knows it, a line each.
+    """Say what of friction, offsets, tool, delay, gain and gravity is not as the law knows it, a line each.
 
     Args:
         plant: The true robot.
@@ -38,6 +38,9 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
             f"--delay {delay:g}{option} finds gains that bear it"
         )
         notes.append(Note("plant_delay", text))
+    if (gain := plant.drive_gain).min() < 1.0 or gain.max() > 1.0:
+        text = f"the plant's drives give {gain.min():g} to {gain.max():g} of what is commanded (plant.drive_gain)"
+        notes.append(Note("plant_gain", f"{text}, and no law is told of it"))
     known, true = np.array(model.gravity), np.array(plant.options.gravity)
     if np.abs(known - true).max() > GRAVITY_TOLERANCE:
         text = (

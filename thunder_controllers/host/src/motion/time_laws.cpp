@@ -29,6 +29,12 @@ ScalarSample TimeLaw::at(double time) const noexcept {
   return {1.0 - mirrored.value, mirrored.velocity, -mirrored.acceleration};
 }
 
+double TimeLaw::jerk(double time) const noexcept {
+  const double from_end = std::min(time, duration_ - time);
+  if (from_end < ramp_) return jerk_;
+  return from_end >= ramp_ + plateau_ && from_end < 2.0 * ramp_ + plateau_ ? -jerk_ : 0.0;
+}
+
 ScalarSample TimeLaw::at_first_half(double time) const noexcept {
   const struct {
     double duration, jerk;

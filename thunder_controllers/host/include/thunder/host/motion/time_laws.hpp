@@ -20,6 +20,8 @@ class TimeLaw {
   double duration() const noexcept { return duration_; }
   /// At a time in [0, duration] [s].
   ScalarSample at(double time) const noexcept;
+  /// Third derivative there [1/s³]; where it jumps, the one after the jump or, in the second half, before it.
+  double jerk(double time) const noexcept;
 
  private:
   ScalarSample at_first_half(double time) const noexcept;
