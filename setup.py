@@ -92,7 +92,12 @@ def host_extension() -> Pybind11Extension:
 
 
 class BuildHost(build_ext):
-    """Builds extensions, those of the host's binding from joined sources."""
+    """Builds extensions at the same time, those of the host's binding from joined sources."""
+
+    def initialize_options(self) -> None:
+        """Set what no command line said yet."""
+        super().initialize_options()
+        self.parallel = True
 
     def build_extension(self, ext: Extension) -> None:
         """Build one."""
@@ -126,7 +131,7 @@ ParallelCompile("THUNDER_BUILD_JOBS").install()
 setup(
     long_description=readme(),
     long_description_content_type="text/markdown",
-    ext_modules=[calls_extension(), interpreter(), host_extension()],
+    ext_modules=[host_extension(), calls_extension(), interpreter()],
     cmdclass={"build_ext": BuildHost},
     data_files=list(share_files()),
 )

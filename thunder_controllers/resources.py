@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thunder_dynamics.errors import ThunderError
-from thunder_dynamics.readers.source import exists
+from thunder_dynamics.readers import exists
 
 PACKAGE = "thunder_controllers"
 """The name under share/, in the ament index and in package.xml."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import casadi as ca
@@ -349,6 +349,11 @@ class RobotExpressions:
     def rigid(self) -> RobotExpressions:
         """The robot with springs of infinite stiffness, `with_rigid_joints`; itself if it has no elastic joints."""
         return RobotExpressions(self.model.with_rigid_joints()) if self.model.elastic_joints else self
+
+    @cached_property
+    def numeric(self) -> RobotExpressions:
+        """The robot with the parameters of its file; itself if none is symbolic."""
+        return RobotExpressions(replace(self.model, symbolic={})) if self.parameters.symbols else self
 
     @property
     def rotor_inertias(self) -> SX:

@@ -114,6 +114,8 @@ def ypr_from_rotation(rotation: Any) -> tuple[float, float, float]:
 
 def cross(a: Any, b: Any) -> Any:
     """a × b of two 3-vectors."""
+    if is_symbolic(a) and is_symbolic(b):
+        return sys.modules["casadi"].cross(a, b)
     return vector([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 

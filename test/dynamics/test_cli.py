@@ -240,10 +240,12 @@ def test_impossible_inertias_are_one_line_whether_refused_or_allowed(
 
 
 @pytest.mark.slow
-def test_help_waits_for_no_library_that_it_does_not_need() -> None:
-    program = "import sys; from thunder_dynamics.cli import main; main(['--help']); print(sorted(sys.modules))"
+@pytest.mark.parametrize("words", ["--help", "list robots"])
+def test_a_list_waits_for_no_library_that_it_does_not_need(words: str) -> None:
+    program = f"import sys; from thunder_dynamics.cli import main; main({words.split()}); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert not {f"'{name}'" for name in ("casadi", "mujoco", "scipy", "matplotlib")} & set(loaded.split(", "))
+    heavy = {f"'{name}'" for name in ("casadi", "mujoco", "numpy", "pydantic", "scipy", "matplotlib")}
+    assert not heavy & set(loaded.split(", "))
 
 
 def test_help_lists_the_sub_commands_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import click
@@ -42,18 +43,23 @@ def options(law: str) -> None:
 @listing.command()
 def robots() -> None:
     """List the robots that come with installed packages, and their files."""
-    known = {name: (load_model(file), file) for name, file in named_robots().items()}
-    rows = ([name, str(model.n), str(file)] for name, (model, file) in known.items())
-    print_table([["robot", "joints", "file"], *rows], left=3)
+    rows = ([name, _first_comment(file), str(file)] for name, file in named_robots().items())
+    print_table([["robot", "what it is", "file"], *rows], left=3)
 
 
 @listing.command()
 def scenarios() -> None:
     """List the scenarios that come with the package, and where they are."""
     click.echo(str(share(SCENARIOS)))
-    files = shipped(SCENARIOS)
-    first = {name: file.read_text(encoding="utf-8").splitlines()[0] for name, file in files.items()}
-    print_table([["scenario", "what it shows"], *([name, line.lstrip("# ")] for name, line in first.items())], left=2)
+    rows = ([name, _first_comment(file)] for name, file in shipped(SCENARIOS).items())
+    print_table([["scenario", "what it shows"], *rows], left=2)
+
+
+def _first_comment(file: Path) -> str:
+    """What a file says of itself in its first line."""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        line = text.readline()
+    return line.strip("# \n") if line.startswith("#") else "–"
 
 
 @listing.command()

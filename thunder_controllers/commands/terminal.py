@@ -9,20 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import LawError, ModelError, RobotFileError, ScenarioError, listed
 from thunder_dynamics.readers.command_options import named_values, parse_number
-from thunder_dynamics.readers.yaml_text import parse_yaml
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from thunder_controllers.host import Library
     from thunder_dynamics.model import RobotModel
 
@@ -83,6 +79,8 @@ def changed(values: Mapping[str, Any], gains: Mapping[str, Any], settings: Itera
     Raises:
         ScenarioError: for a text that has another form.
     """
+    from thunder_dynamics.readers.yaml_text import parse_yaml
+
     found: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     if gains:
         found["law"] = {"gains": dict(gains)}
@@ -118,6 +116,7 @@ def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str, float], None]]:
     """Show a bar per run, as (name, fraction done) is reported; where nobody watches, once at the end."""
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
@@ -145,16 +144,23 @@ def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:
 
     One that is wider than the terminal and has fewer rows than columns is turned; cells are folded, not cut.
     """
+    from rich.console import Console
+    from rich.measure import Measurement
+
     console = Console() if sys.stdout.isatty() else Console(width=FILE_WIDTH)
     table = _table(rows, left)
-    endless = Console(width=10_000)
-    width = Measurement.get(endless, endless.options, table).maximum
-    if width > console.width and len(rows) < len(rows[0]):
-        table = _table(list(zip(*rows, strict=True)), 1)
+    if len(rows) < len(rows[0]):
+        endless = Console(width=10_000)
+        if Measurement.get(endless, endless.options, table).maximum > console.width:
+            table = _table(list(zip(*rows, strict=True)), 1)
     console.print(table)
 
 
 def _table(rows: Sequence[Sequence[str]], left: int) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
     head, *body = rows
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     for place, name in enumerate(head):

@@ -31,7 +31,8 @@ from thunder_controllers.fields import Finite, Positive, Strict
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, check_keys, load_scenario, merged
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest, shortened
-from thunder_dynamics.readers.source import exists, read_text
+from thunder_dynamics.readers import exists
+from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
 
 Keys = Mapping[str, Any]

@@ -13,7 +13,7 @@ from thunder_controllers.archive import read_arrays
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.columns import read_columns
 from thunder_dynamics.errors import LONGEST_LIST, MissingLibraryError, ThunderError, listed
-from thunder_dynamics.readers.source import exists
+from thunder_dynamics.readers import exists
 
 FloatArray = NDArray[np.float64]
 

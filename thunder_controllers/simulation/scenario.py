@@ -26,8 +26,8 @@ from thunder_controllers.simulation.options import Body, PlantOptions, VelocityS
 from thunder_controllers.simulation.reference_options import ReferenceOptions, reference_types
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option, shortened
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import load_model, locate
-from thunder_dynamics.readers.source import exists, read_text
+from thunder_dynamics.readers import exists, load_model, locate
+from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 

@@ -26,8 +26,8 @@ from thunder_dynamics.errors import ScenarioError, ThunderError, listed
 from thunder_dynamics.joints import Pose
 from thunder_dynamics.locking import draw_positions, link_poses
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers import exists
 from thunder_dynamics.readers.dh_yaml import named_urdf
-from thunder_dynamics.readers.source import exists
 from thunder_dynamics.readers.urdf import UrdfLinks, read_links
 from thunder_dynamics.readers.urdf_elements import UrdfVisual, find_visuals
 from thunder_dynamics.spatial import homogeneous

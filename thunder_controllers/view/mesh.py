@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.package_uri import SCHEME, resolve
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
-from thunder_dynamics.readers.source import exists, read_bytes
+from thunder_dynamics.readers import exists
+from thunder_dynamics.readers.source import read_bytes
 
 FORMATS = (".stl", ".obj", ".dae")
 """Suffixes of mesh files."""

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from thunder_dynamics.errors import BuildError
@@ -116,6 +115,8 @@ def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool =
 
 def run_all(commands: Sequence[Sequence[str]], cwd: Path) -> None:
     """Run independent commands at the same time, one per core that this process may use."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
         for future in [pool.submit(run, command, cwd) for command in commands]:
             future.result()

@@ -25,7 +25,7 @@ from thunder_dynamics.errors import (
 if TYPE_CHECKING:
     from thunder_dynamics.model import RobotModel
 
-__all__ = ["InconsistentInertiaWarning", "Reader", "load_model", "locate", "named_robots", "reader_suffixes"]
+__all__ = ["InconsistentInertiaWarning", "Reader", "exists", "load_model", "locate", "named_robots", "reader_suffixes"]
 
 Reader = Callable[[Path, Mapping[str, Any]], "RobotModel"]
 """Reads the file at a path under options given by name."""
@@ -85,8 +85,6 @@ def locate(
     Raises:
         NameNotFoundError: for a name that none of them has, or a missing file of a name that one has.
     """
-    from thunder_dynamics.readers.source import exists  # and pydantic, which `thunder --help` needs not
-
     file, given = folder / path, Path(path)
     is_name = not given.suffix and len(given.parts) == 1
     if exists(file, Path.is_file) or (not is_name and exists(file)):
@@ -97,6 +95,14 @@ def locate(
     if not is_name and name in files:
         raise NameNotFoundError(f"no file '{path}'", valid=f"{name}, the name of a {kind}, or {files_beside(file)}")
     return files[name] if is_name else file
+
+
+def exists(path: Path, as_what: Callable[[Path], bool] = Path.exists) -> bool:
+    """Whether a path is there, as a file if it is asked for `Path.is_file`; one that no file can have is not."""
+    try:
+        return as_what(path)
+    except (OSError, ValueError):  # too long, with a zero in it, in a folder that may not be read
+        return False
 
 
 def reader_suffixes() -> tuple[str, ...]:

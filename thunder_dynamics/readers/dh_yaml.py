@@ -36,7 +36,6 @@ from thunder_dynamics.readers.source import (
     robot_identifier,
     take_options,
 )
-from thunder_dynamics.readers.urdf import read_urdf
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
 
@@ -361,6 +360,8 @@ class _UrdfRobot(_Document):
         self.entry = entry
 
     def model(self, name: str, allow_inconsistent: bool) -> RobotModel:
+        from thunder_dynamics.readers.urdf import read_urdf  # and lxml, which most files need not
+
         entry = self.entry
         file, given = self.path.parent / entry.kinematics.urdf_path, _urdf_options(entry)
         model = read_urdf(file, {**given, "name": name, "allow_inconsistent": allow_inconsistent})

@@ -17,7 +17,7 @@ UNKNOWN_KEY = "unknown_key"
 class Strict(BaseModel):
     """Frozen model that refuses unknown keys, naming the known ones."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

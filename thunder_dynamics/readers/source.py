@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
@@ -55,7 +55,7 @@ class ReaderOptions(BaseModel):
         rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     name: str | None = None
     allow_inconsistent: bool = False
@@ -103,14 +103,6 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
         first = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in first["loc"])
         raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
-
-
-def exists(path: Path, as_what: Callable[[Path], bool] = Path.exists) -> bool:
-    """Whether a path is there, as a file if it is asked for `Path.is_file`; one that no file can have is not."""
-    try:
-        return as_what(path)
-    except (OSError, ValueError):  # too long, with a zero in it, in a folder that may not be read
-        return False
 
 
 def open_regular(path: Path) -> BinaryIO:

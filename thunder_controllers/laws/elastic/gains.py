@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import casadi as ca
 import numpy as np
 
@@ -60,7 +58,7 @@ def link_bandwidth(robot: RobotExpressions) -> float:
 
 def stored_energy(robot: RobotExpressions) -> float:
     """Largest τ²/K of an elastic joint, τ what gravity asks of it in any of some poses [J]."""
-    numeric = RobotExpressions(replace(robot.model, symbolic={}))
+    numeric = robot.numeric
     lower, upper = (np.nan_to_num(robot.model.limits(end), posinf=np.pi, neginf=-np.pi) for end in ("lower", "upper"))
     poses = np.random.default_rng(0).uniform(lower, upper, (300, robot.n))
     held = np.asarray(numeric.function("G").map(len(poses))(poses.T))[list(robot.model.elastic_joints)]

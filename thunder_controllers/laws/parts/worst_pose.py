@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -84,7 +83,7 @@ class ArmInertia:
     """
 
     def __init__(self, robot: RobotExpressions, links: Sequence[int] = ()) -> None:
-        numeric = RobotExpressions(replace(robot.model, symbolic={}))
+        numeric = robot.numeric
         q, y = numeric.symbol("q"), numeric.symbol("dq")
         kinematics = numeric.kinematics(q)
         turns = [kinematics.poses[i + 1][0].T @ kinematics.jacobian_link(i + 1)[3:, :] for i in links]

@@ -54,11 +54,11 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
 def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     true, known = plant.true_friction(), joint_friction(model)
     pushed = [name for name, more in zip(plant.joints, (known > true).T, strict=True) if more.any()]
-    frictions = _choices(law, "friction")
+    rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
+    frictions = _choices(law, "friction") if pushed or rubbing else ()  # asks the law, which imports CasADi
     if pushed and "model" in frictions:
         text = f"the robot file has more friction than the plant ({listed(pushed)}): what {law} feeds forward pushes"
         return [Note("plant_friction_less", f"{text}; law.options: {{friction: none}} leaves it out")]
-    rubbing = [name for name, value in zip(plant.joints, true.max(axis=0), strict=True) if value > 0.0]
     if not rubbing:
         return []
     viscous, coulomb = true.max(axis=1)
