@@ -43,12 +43,13 @@ class FaultResidual:
     of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what lasts is no fault.
     Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
 
-        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i,
+        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i + (σ_m σ_c)² Σ_a g_ia²,
         R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
 
     of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
-    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. Nothing is learned of a joint that is
-    beyond 2σ, but where `several` are, and of none once a fault is known.
+    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. g_a is the effort of gravity on a
+    first moment of 1 kg·m along axis a: what is held has its centre σ_c from the end effector along each. Nothing is learned of a
+    joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
 
@@ -123,7 +124,7 @@ class FaultResidual:
             ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
             for (bodies, viscous, coulomb), effort in ((once, self.effort_once), (twice, self.effort))
         )
-        learned = self._learn(r, rows, self._noise(robot), known, several)
+        learned = self._learn(r, rows, self._noise(robot), self._held(robot), known, several)
         self.once = r_once - ca.vertcat(*(dot(w, one.estimate) for w, one in zip(rows_once, learned, strict=True)))
         doc = "r − wᵀθ̂: effort of every joint that the model does not explain."
         signals.describe_telemetry("fault_residual", size=n, unit="N·m|N", doc=doc)
@@ -136,12 +137,22 @@ class FaultResidual:
         return SX(after)
 
     def _declare_errors(self) -> None:
-        self.velocity_noise, self.body_error, self._mass, self._rotor, self._friction, self._lag, self._else = (
+        (
+            self.velocity_noise,
+            self.body_error,
+            self._mass,
+            self._reach,
+            self._rotor,
+            self._friction,
+            self._lag,
+            self._else,
+        ) = (
             self._signals.gain(name, default=default, bounds=(0.0, most), unit=unit, doc=f"Standard deviation of {doc}")
             for name, default, most, unit, doc in (
                 ("velocity_noise", 3e-3, 10.0, "rad/s|m/s", "the noise of measured velocities, white."),
                 ("body_error", 0.02, 1.0, "1", "the effort of every body, as a share of it."),
                 ("payload_error", 0.0, 1e3, "kg", "a mass that the model lacks at the end effector."),
+                ("payload_reach", 0.05, 10.0, "m", "where the centre of that mass is from there, along each axis."),
                 ("rotor_error", 0.05, 1.0, "1", "the inertia of every rotor, as a share of it."),
                 ("friction_error", 0.05, 1.0, "1", "the friction of every joint, as a share of it."),
                 ("drive_lag", 5e-3, 1.0, "s", "the lag and delay of the drives' torque."),
@@ -187,7 +198,13 @@ class FaultResidual:
             variance += 0.25 * K_o * signals.dt * (coulomb * ca.fmin(sigma_v / SMOOTHING_VELOCITY, 1.0)) ** 2 * steep
         return SX(variance)
 
-    def _learn(self, r: SX, rows: list[SX], noise: SX, known: SX, several: SX) -> list[Explanation]:
+    def _held(self, robot: RobotExpressions) -> SX:
+        """Variance of the effort of a mass that may be held, by where its centre may be, (n,)."""
+        zero = SX.zeros(robot.n)
+        moments = robot.slotine_li_regressor(self._signals.q, zero, zero, zero, [robot.model.ee_link])[:, 1:4]
+        return SX((self._mass * self._reach) ** 2 * ca.sum2(moments**2))
+
+    def _learn(self, r: SX, rows: list[SX], noise: SX, held: SX, known: SX, several: SX) -> list[Explanation]:
         signals, sizes = self._signals, [state_size(w.numel()) for w in rows]
         state = signals.state(
             "explained",
@@ -200,7 +217,7 @@ class FaultResidual:
         states = ca.vertsplit(state, [0, *np.cumsum(sizes).tolist()])
         learned = [Explanation.of(one, w) for one, w in zip(states, rows, strict=True)]
         self.change = r - ca.vertcat(*(dot(one.row, one.estimate) for one in learned))
-        variance = noise + ca.vertcat(*(one.variance for one in learned))
+        variance = noise + ca.vertcat(*(one.variance for one in learned)) + held
         self.deviation = ca.sqrt(ca.fmax(variance, 0.0))
         usual = ca.logic_or(ca.fabs(self.change) < CALM * self.deviation, several)
         learns = ca.logic_and(ca.logic_and(self.ready, ca.logic_not(known)), usual)
