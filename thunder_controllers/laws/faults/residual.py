@@ -47,9 +47,9 @@ class FaultResidual:
         R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
 
     of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
-    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. g_a is the effort of gravity on a
-    first moment of 1 kg·m along axis a: what is held has its centre σ_c from the end effector along each. Nothing is learned of a
-    joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
+    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. g_a is the effort of gravity on a first
+    moment of 1 kg·m along axis a: what is held has its centre σ_c from the end effector along each. Nothing is learned
+    of a joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
 
