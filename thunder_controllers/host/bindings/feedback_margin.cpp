@@ -77,7 +77,7 @@ py::array_t<double> step_freely(FreeLaw& law, const ArrayLike& q, const ArrayLik
   }
   std::copy_n(reference.data(), reference.size(), law.reference.begin());
   if (!law.runner.step({position.data(), velocity.data(), applied.data(), law.measurements.data(), law.reference.data(),
-                        law.gains.data(), dt})) {
+                        law.gains.data(), dt, false})) {
     throw HostError(ErrorKind::law, "a step gives values that are not finite", std::string("step: ") + data.name,
                     "finite measurements, another reference or gains");
   }
