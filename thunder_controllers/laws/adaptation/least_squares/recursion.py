@@ -28,6 +28,9 @@ CORRELATED = 4.0
 AVERAGED, REMEMBERED = 0.08, 1.0
 """Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, which is the weight."""
 
+LATEST = 0.1
+"""Share of the time since the activation over which a variance is averaged at most: `FIRST_NOISE` is a guess."""
+
 FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
 """Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
 
@@ -200,12 +203,15 @@ class RecursiveLeastSquares:
         )
 
     def _noise_seen(self, told: Innovation, warm: SX) -> SX:
-        """Change of a joint's variance: by what of the residual neither θ nor rest explains, where these are small."""
-        others = told.of_parameters + told.of_rest
+        """Change of a joint's variance: by what of the residual nothing else explains, where that is little.
+
+        C does not count before a change: it has what rows weighed before the noise was known, and says too much.
+        """
+        others = told.of_rest + (self.age >= 0.0) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
-        memory = ca.fmin(CORRELATED / self._omega + self._time, REMEMBERED)
-        share = ca.fmin(1.0, self._period / memory) * ca.if_else(warm, others < told.of_noise, 1.0)
+        memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
+        share = ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
         return SX(share * (seen - self._variance))
 
     def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
