@@ -26,10 +26,13 @@ CORRELATED = 4.0
 """Of 1/ω: time in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
 
 AVERAGED, REMEMBERED = 0.08, 1.0
-"""Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, which is the weight."""
+"""Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, the weight, at most."""
 
 LATEST = 0.1
-"""Share of the time since the activation over which a variance is averaged at most: `FIRST_NOISE` is a guess."""
+"""Share of the time since the activation over which a variance is averaged: the guess at first, which may be 2000 times
+too much, and innovations from before anything was known are forgotten in two seconds. Of 0.05 to 0.15, alike for a
+UR10, an xArm7 and a Panda.
+"""
 
 FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
 """Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
@@ -69,8 +72,8 @@ class RecursiveLeastSquares:
         K = C w/(wᵀC w + r),   θ⁺ = θ + K (y − wᵀθ),   C⁺ = C − K wᵀC,   r = (σ_i² + (F_C u)²) 4/(ω n Δ)
 
     Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. σ_i² is the variance
-    of the joint's own residuals; F_C u is its Coulomb friction times the share of time in which it was too slow for two
-    numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
+    of the joint's own residuals of late; F_C u is its Coulomb friction times the share of time in which it was too slow
+    for two numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
 
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
