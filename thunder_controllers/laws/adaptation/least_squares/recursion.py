@@ -43,9 +43,10 @@ OUTLIER = 9.0
 CONTACT = 2.0
 """Time within which another change says that the one before was a contact [s]: a body would have explained it."""
 
-BELIEVED, AGAIN = 0.3, 0.1
-"""Time constant [s] of squared innovations by what was told before a change, at most `change_threshold`, and the share
-of that below which it holds again: after 0.7 s of an arm that carries what it carried before."""
+BELIEVED, AGAIN, NO_MORE = 0.3, 0.1, 0.5
+"""Time constant [s] of squared innovations by what was told before a change, at most `change_threshold`; the share of
+that below which it holds again, after 0.7 s of an arm that carries what it carried before; and above which it does not.
+"""
 
 NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
 """Values of the state `change`; of them CHANGED and TOUCHED are open."""
@@ -143,7 +144,7 @@ class RecursiveLeastSquares:
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
             **self._learnt(row, scale, told, used, changed, restored),
-            **self._changes(changed, restored),
+            **self._changes(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
         }
 
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
@@ -247,9 +248,9 @@ class RecursiveLeastSquares:
             "covariance": self._packed(C),
         }
 
-    def _changes(self, changed: SX, restored: SX) -> dict[str, SX]:
-        """Next kind of change, and its age."""
-        kind = ca.if_else(self._open * (self.age > CONTACT), BODY, self.change)
+    def _changes(self, changed: SX, restored: SX, differs: SX) -> dict[str, SX]:
+        """Next kind of change, and its age: of a body if what was told before does not hold after a while."""
+        kind = ca.if_else(self._open * (self.age > CONTACT) * differs, BODY, self.change)
         another = ca.if_else(self._open, TOUCHED, CHANGED)
         return {
             "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
