@@ -22,6 +22,9 @@ SETTLED = 8.0
 WARM = 30.0
 """Of 1/ω, since the activation: before, a large innovation says that nothing is known yet."""
 
+JUDGED = 60.0
+"""The same: before, variances are of less than two samples, and a large innovation over them says nothing of a body."""
+
 CORRELATED = 4.0
 """Of 1/ω: time in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
 
@@ -131,7 +134,8 @@ class RecursiveLeastSquares:
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        changed = (ca.mmax(surprise) > self._threshold) * warm * settled * (1.0 - restored)
+        judged = self._time * omega > JUDGED
+        changed = (ca.mmax(surprise) > self._threshold) * judged * settled * (1.0 - restored)
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
