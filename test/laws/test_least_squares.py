@@ -111,6 +111,24 @@ def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel
     np.testing.assert_allclose(states[-1]["told"], np.linalg.solve(A, b), rtol=0, atol=1e-6 * np.abs(b).max() / A.max())
 
 
+@pytest.mark.parametrize("std", [0.02, 0.1])
+def test_the_guess_of_the_noise_is_soon_forgotten(law: Law, panda: RobotModel, std: float) -> None:
+    """White noise of the efforts, up to 2400 times less than the guess: rows weigh what they are worth after 4 s."""
+    rng, states = np.random.default_rng(0), []
+    run(
+        law,
+        with_payload(panda, PAYLOAD),
+        4.0,
+        FEEDBACK,
+        friction=FRICTION,
+        push=lambda _t: std * rng.standard_normal(7),
+        watch=lambda *at: states.append(at[2]["residual_variance"]),
+    )
+    through_both_filters = std**2 * OMEGA * DT / CORRELATED
+    ratio = states[-1] / through_both_filters
+    assert (ratio > 0.2).all() and (ratio < 5.0).all()
+
+
 def test_it_starts_from_the_estimates_that_are_kept(law: Law, panda: RobotModel) -> None:
     pi = with_payload(panda, PAYLOAD).links[-1].inertia.pi
     rest = {"q": HOME, "qd": np.zeros(7), "qdd": np.zeros(7)}

@@ -22,11 +22,20 @@ SETTLED = 8.0
 WARM = 30.0
 """Of 1/ω, since the activation: before, a large innovation says that nothing is known yet."""
 
+JUDGED = 60.0
+"""The same: before, variances are of less than two samples, and a large innovation over them says nothing of a body."""
+
 CORRELATED = 4.0
 """Of 1/ω: time in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
 
 AVERAGED, REMEMBERED = 0.08, 1.0
-"""Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, which is the weight."""
+"""Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, the weight, at most."""
+
+LATEST = 0.1
+"""Share of the time since the activation over which a variance is averaged: the guess at first, which may be 2000 times
+too much, and innovations from before anything was known are forgotten in two seconds. Of 0.05 to 0.15, alike for a
+UR10, an xArm7 and a Panda.
+"""
 
 FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
 """Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
@@ -37,9 +46,10 @@ OUTLIER = 9.0
 CONTACT = 2.0
 """Time within which another change says that the one before was a contact [s]: a body would have explained it."""
 
-BELIEVED, AGAIN = 0.3, 0.1
-"""Time constant [s] of squared innovations by what was told before a change, at most `change_threshold`, and the share
-of that below which it holds again: after 0.7 s of an arm that carries what it carried before."""
+BELIEVED, AGAIN, NO_MORE = 0.3, 0.1, 0.5
+"""Time constant [s] of squared innovations by what was told before a change, at most `change_threshold`; the share of
+that below which it holds again, after 0.7 s of an arm that carries what it carried before; and above which it does not.
+"""
 
 NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
 """Values of the state `change`; of them CHANGED and TOUCHED are open."""
@@ -66,8 +76,8 @@ class RecursiveLeastSquares:
         K = C w/(wᵀC w + r),   θ⁺ = θ + K (y − wᵀθ),   C⁺ = C − K wᵀC,   r = (σ_i² + (F_C u)²) 4/(ω n Δ)
 
     Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. σ_i² is the variance
-    of the joint's own residuals; F_C u is its Coulomb friction times the share of time in which it was too slow for two
-    numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
+    of the joint's own residuals of late; F_C u is its Coulomb friction times the share of time in which it was too slow
+    for two numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
 
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
@@ -124,7 +134,8 @@ class RecursiveLeastSquares:
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        changed = (ca.mmax(surprise) > self._threshold) * warm * settled * (1.0 - restored)
+        judged = self._time * omega > JUDGED
+        changed = (ca.mmax(surprise) > self._threshold) * judged * settled * (1.0 - restored)
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
@@ -137,7 +148,7 @@ class RecursiveLeastSquares:
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
             **self._learnt(row, scale, told, used, changed, restored),
-            **self._changes(changed, restored),
+            **self._changes(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
         }
 
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
@@ -200,12 +211,15 @@ class RecursiveLeastSquares:
         )
 
     def _noise_seen(self, told: Innovation, warm: SX) -> SX:
-        """Change of a joint's variance: by what of the residual neither θ nor rest explains, where these are small."""
-        others = told.of_parameters + told.of_rest
+        """Change of a joint's variance: by what of the residual nothing else explains, where that is little.
+
+        C does not count before a change: it has what rows weighed before the noise was known, and says too much.
+        """
+        others = told.of_rest + (self.age >= 0.0) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
-        memory = ca.fmin(CORRELATED / self._omega + self._time, REMEMBERED)
-        share = ca.fmin(1.0, self._period / memory) * ca.if_else(warm, others < told.of_noise, 1.0)
+        memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
+        share = ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
         return SX(share * (seen - self._variance))
 
     def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
@@ -238,9 +252,9 @@ class RecursiveLeastSquares:
             "covariance": self._packed(C),
         }
 
-    def _changes(self, changed: SX, restored: SX) -> dict[str, SX]:
-        """Next kind of change, and its age."""
-        kind = ca.if_else(self._open * (self.age > CONTACT), BODY, self.change)
+    def _changes(self, changed: SX, restored: SX, differs: SX) -> dict[str, SX]:
+        """Next kind of change, and its age: of a body if what was told before does not hold after a while."""
+        kind = ca.if_else(self._open * (self.age > CONTACT) * differs, BODY, self.change)
         another = ca.if_else(self._open, TOUCHED, CHANGED)
         return {
             "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
