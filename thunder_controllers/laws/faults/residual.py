@@ -37,19 +37,20 @@ class FaultResidual:
     fault of another joint is in it. Of every body k its share E_k = F²[M_k q̈ + C_k q̇ + G_k] is known by itself, so that
     what errors of the model make of r is known, too: r_i = w_iᵀθ_i + noise, with the row
 
-        w_i = [σ_b E_ik, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, σ_l F²[τ̇_i], τ_max,i]
+        w_i = [σ_b E_ik, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_m σ_c ∂E_ip/∂c,
+               σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, σ_l F²[τ̇_i], τ_max,i]
 
-    of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at the end effector, σ_l that
-    of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what lasts is no fault.
+    of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at a distance c from the end
+    effector, at c = 0, σ_l that of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what
+    lasts is no fault.
     Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
 
-        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i + (σ_m σ_c)² Σ_a g_ia²,
+        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i,
         R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
 
     of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
-    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. g_a is the effort of gravity on a first
-    moment of 1 kg·m along axis a: what is held has its centre σ_c from the end effector along each. Nothing is learned
-    of a joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
+    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. Nothing is learned of a joint that is
+    beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
 
@@ -124,7 +125,7 @@ class FaultResidual:
             ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
             for (bodies, viscous, coulomb), effort in ((once, self.effort_once), (twice, self.effort))
         )
-        learned = self._learn(r, rows, self._noise(robot), self._held(robot), known, several)
+        learned = self._learn(r, rows, self._noise(robot), known, several)
         self.once = r_once - ca.vertcat(*(dot(w, one.estimate) for w, one in zip(rows_once, learned, strict=True)))
         doc = "r − wᵀθ̂: effort of every joint that the model does not explain."
         signals.describe_telemetry("fault_residual", size=n, unit="N·m|N", doc=doc)
@@ -177,7 +178,7 @@ class FaultResidual:
         """w_i of every joint, from efforts of bodies, of both frictions, and of a lag of 1σ; without what cannot be."""
         bodies, viscous, coulomb, lag = columns
         n, model = robot.n, robot.model
-        sizes = [*[self.body_error] * n, self._rotor, self._mass]
+        sizes = [*[self.body_error] * n, self._rotor, self._mass, *[self._mass * self._reach] * 3]
         widest = np.nan_to_num(model.limits("effort"), posinf=WIDEST)
         rows = []
         for i in range(n):
@@ -198,13 +199,7 @@ class FaultResidual:
             variance += 0.25 * K_o * signals.dt * (coulomb * ca.fmin(sigma_v / SMOOTHING_VELOCITY, 1.0)) ** 2 * steep
         return SX(variance)
 
-    def _held(self, robot: RobotExpressions) -> SX:
-        """Variance of the effort of a mass that may be held, by where its centre may be, (n,)."""
-        zero = SX.zeros(robot.n)
-        moments = robot.slotine_li_regressor(self._signals.q, zero, zero, zero, [robot.model.ee_link])[:, 1:4]
-        return SX((self._mass * self._reach) ** 2 * ca.sum2(moments**2))
-
-    def _learn(self, r: SX, rows: list[SX], noise: SX, held: SX, known: SX, several: SX) -> list[Explanation]:
+    def _learn(self, r: SX, rows: list[SX], noise: SX, known: SX, several: SX) -> list[Explanation]:
         signals, sizes = self._signals, [state_size(w.numel()) for w in rows]
         state = signals.state(
             "explained",
@@ -217,7 +212,7 @@ class FaultResidual:
         states = ca.vertsplit(state, [0, *np.cumsum(sizes).tolist()])
         learned = [Explanation.of(one, w) for one, w in zip(states, rows, strict=True)]
         self.change = r - ca.vertcat(*(dot(one.row, one.estimate) for one in learned))
-        variance = noise + ca.vertcat(*(one.variance for one in learned)) + held
+        variance = noise + ca.vertcat(*(one.variance for one in learned))
         self.deviation = ca.sqrt(ca.fmax(variance, 0.0))
         usual = ca.logic_or(ca.fabs(self.change) < CALM * self.deviation, several)
         learns = ca.logic_and(ca.logic_and(self.ready, ca.logic_not(known)), usual)
@@ -230,15 +225,20 @@ class FaultResidual:
 
 
 def _bodies(robot: RobotExpressions, q: SX, qd: SX) -> tuple[SX, SX]:
-    """P and N of `PredictionError` of every body, of all rotors, and of 1 kg at the end effector, (n, n + 2) each."""
+    """P and N of `PredictionError` of every body, of all rotors, and of what may be held, (n, n + 5) each.
+
+    That is 1 kg at the end effector, and what a metre along each axis of its link makes of that.
+    """
     n, zero = robot.n, SX.zeros(robot.n)
     last = robot.model.ee_link
-    mass = Inertia(1.0, np.array(robot.model.ee.tr), np.zeros((3, 3))).pi
+    corners = np.array(robot.model.ee.tr) + np.vstack((np.zeros(3), np.eye(3), -np.eye(3)))
+    at = [Inertia(1.0, corner, np.zeros((3, 3))).pi for corner in corners]
+    masses = np.column_stack([at[0], *(0.5 * (at[1 + k] - at[4 + k]) for k in range(3))])  # quadratic, so exact
 
     def columns(qd: SX, qd_r: SX, qdd_r: SX) -> SX:
         each = [robot.inverse_dynamics(q, qd, qd_r, qdd_r, [k], zero) for k in range(n)]
-        point = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, [last]) @ mass
-        return SX(ca.horzcat(*each, robot.rotor_inertias * qdd_r, point))
+        held = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, [last]) @ masses
+        return SX(ca.horzcat(*each, robot.rotor_inertias * qdd_r, held))
 
     velocity = SX.sym("velocity", n)
     momentum = columns(zero, zero, velocity) - columns(zero, zero, zero)
