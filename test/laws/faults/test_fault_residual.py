@@ -98,6 +98,21 @@ def test_what_errors_of_the_model_make_is_learned_from_what_moves(build_cache: P
 
 
 @pytest.mark.slow
+def test_a_body_beside_the_end_effector_is_explained_by_where_it_may_be(build_cache: Path) -> None:
+    """A mass at the end effector alone leaves the moment of one that is held beside it."""
+    model, found = arm(), {}
+    law, held = observer(model, known=False), {"link": model.link_names[-1], "mass": 0.4, "com": (0.2, 0.0, 0.1)}
+    options = PlantOptions.model_validate({"velocity": "exact", "payloads": [held]})
+    for reach in (0.0, 0.1):
+        gains = {"observer_bandwidth": BANDWIDTH, "velocity_noise": 1e-3, "payload_error": 0.2, "payload_reach": reach}
+        plant = ModelPlant(model, model.joint_names, PERIOD, options)
+        plant.reset(np.array([0.3, 0.9, -0.6]))
+        told = moved(law, plant, packed(law.gains, gains), 1000)
+        found[reach] = np.abs(told["fault_residual"] / told["fault_deviation"])[250:].max()
+    assert found[0.1] < 3.0 < found[0.0]
+
+
+@pytest.mark.slow
 def test_noise_of_velocities_counts_by_its_square() -> None:
     """In σ² beside that of the offset, which is known no better than the limit of effort at first."""
     model = arm()
