@@ -71,7 +71,7 @@ def test_one_number_stands_for_a_whole_further_entry_and_none_for_its_default(se
 
 @pytest.mark.parametrize("name", ["wrench", "q"])
 def test_further_entries_that_the_law_does_not_have_are_refused(setup_of: Any, name: str) -> None:
-    message = f"run hold: reference.further: law observer has no further reference '{name}'; valid: force"
+    message = f"scenario.yaml: reference.further: law observer has no further reference '{name}'; valid: force"
     with pytest.raises(ScenarioError, match=message):
         setup_of(**{name: 0.0})
 
@@ -79,7 +79,7 @@ def test_further_entries_that_the_law_does_not_have_are_refused(setup_of: Any, n
 def test_a_measurement_that_the_plant_does_not_have_is_refused(setup_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = "thunder_controllers.simulation.preparation.MEASUREMENTS"
     monkeypatch.setattr(measured, {"wrench": MEASUREMENTS["external_effort"]})
-    message = "run hold: plant: the law observer needs the measurement 'external_effort'; valid: wrench"
+    message = "scenario.yaml: plant: the law observer needs the measurement 'external_effort'; valid: wrench"
     with pytest.raises(LawError, match=message):
         setup_of()
 
