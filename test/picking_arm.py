@@ -20,7 +20,7 @@ BODY = Payload(link=LINK, mass=0.5, com=(0.1, 0.05, 0.0), inertia=(2e-3, 0.0, 0.
 MOTION = {"amplitude": [0.3, 0.3, 0.4], "frequency": [0.4, 0.5, 0.6]}
 RAMP_TIME = 0.2
 
-WARM, KNOWN = 2.0, 2.5
+WARM, KNOWN = 3.5, 2.5
 """Until the noise is known, so that a change can be seen, and from a change until its kind is known [s]."""
 
 
