@@ -37,6 +37,9 @@ SECONDS = 60.0
 BODIES = 3
 """Picked up in a run."""
 
+BLOCK = 96
+"""Runs after which `runs.csv` has those that ended: a day is long."""
+
 FAULTY = 0.01
 """Share of the runs that have a fault."""
 
@@ -97,14 +100,14 @@ def main() -> int:
     count = max(1, round(given.hours * 3600.0 / SECONDS / len(ARMS)))
     given.out.mkdir(parents=True, exist_ok=True)
     cases = [case for arm in ARMS for case in _cases(arm, count, rng, given.out.resolve())]
-    begun, outcomes = time.perf_counter(), dict[int, Outcome]()
-    for index, outcome in run_cases(cases, given.jobs):
-        outcomes[index] = outcome
-        print(f"\r{len(outcomes)} of {len(cases)}", end="", file=sys.stderr, flush=True)
+    begun, results = time.perf_counter(), list[tuple[Case, Outcome]]()
+    for first in range(0, len(cases), BLOCK):
+        outcomes = dict(run_cases(block := cases[first : first + BLOCK], given.jobs))
+        results += [(case, outcomes[i]) for i, case in enumerate(block)]
+        (given.out / "runs.csv").write_text(csv_text(results), encoding="utf-8")
+        print(f"\r{len(results)} of {len(cases)}", end="", file=sys.stderr, flush=True)
     hours = len(cases) * SECONDS / 3600.0
     print(f"\n{hours:.1f} simulated hours in {(time.perf_counter() - begun) / 60.0:.1f} min, {given.jobs} processes")
-    results = [(case, outcomes[i]) for i, case in enumerate(cases)]
-    (given.out / "runs.csv").write_text(csv_text(results), encoding="utf-8")
     print("| arm | runs | ended | error at the end: median, 99 % |\n| --- | ---: | --- | --- |")
     for row in dict.fromkeys(case.row for case in cases):
         print(_line(row, [one for case, one in results if case.row == row]))
