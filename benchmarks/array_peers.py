@@ -34,29 +34,26 @@ def peers(urdf: Path | None) -> Iterator[tuple[str, Callable[..., Any], int]]:
         arm, still = KinDynComputations(urdf.read_text(), joints), (jnp.eye(4), jnp.zeros(6))
         yield "adam, M", lambda q: arm.mass_matrix(still[0], q)[6:, 6:], 1
         yield "adam, C·dq + G", lambda q, v: arm.bias_force(still[0], q, still[1], v)[6:], 2
-    if find_spec("mujoco.mjx") and urdf:
+    if is_installed("mujoco.mjx") and urdf:
         import mujoco
         from mujoco import mjx
 
         compiled = mujoco.MjModel.from_xml_string(urdf.read_text())
         model, data = mjx.put_model(compiled), mjx.make_data(compiled)
-        moved = [mjx.kinematics, mjx.com_pos, mjx.crb]
 
-        def mass(q: Any) -> Any:
-            state = data.replace(qpos=q)
-            for stage in moved:
+        def after(stages: tuple[Any, ...], **motion: Any) -> Any:
+            state = data.replace(**motion)
+            for stage in (mjx.kinematics, mjx.com_pos, *stages):
                 state = stage(model, state)
-            return mjx.full_m(model, state)
+            return state
 
-        yield "MJX, M", mass, 1
+        yield "MJX, M", lambda q: mjx.full_m(model, after((mjx.crb,), qpos=q)), 1
+        yield "MJX, C·dq + G", lambda q, v: after((mjx.com_vel, mjx.rne), qpos=q, qvel=v).qfrc_bias, 2
 
-        def bias(q: Any, v: Any) -> Any:
-            state = data.replace(qpos=q, qvel=v)
-            for stage in (mjx.kinematics, mjx.com_pos, mjx.com_vel, mjx.rne):
-                state = stage(model, state)
-            return state.qfrc_bias
 
-        yield "MJX, C·dq + G", bias, 2
+def is_installed(name: str) -> bool:
+    """Whether a module of that name, or of that name in a package, can be imported."""
+    return find_spec(name.split(".")[0]) is not None and find_spec(name) is not None
 
 
 def main() -> None:
@@ -70,7 +67,7 @@ def main() -> None:
     import jax
 
     clock = time.process_time_ns if jax.default_backend() == "cpu" else time.perf_counter_ns
-    for missing in (name for name in ("frax", "adam", "mujoco.mjx") if not find_spec(name.split(".")[0])):
+    for missing in (name for name in ("frax", "adam", "mujoco.mjx") if not is_installed(name)):
         print(f"{missing}: skipped, not installed")
     for kind in ("double", "single"):
         jax.config.update("jax_enable_x64", kind == "double")

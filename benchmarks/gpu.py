@@ -11,7 +11,7 @@ some runs, and prints nanoseconds a state beside what its bytes cost at the rate
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import json
 import shutil
 import sys
@@ -84,6 +84,7 @@ def _with_results(name: str, function: Any, given: Rows) -> dict[str, NDArray[np
 def run(folder: Path, repeats: int, libraries: Sequence[str]) -> int:
     """Check and time what is asked for; print tables."""
     states = dict(np.load(folder / "states.npz"))
+    sys.path.insert(0, str(folder))
     document = _kernels(folder, states, repeats) if "kernels" in libraries else {"rows": []}
     for library in (one for one in ("jax", "torch") if one in libraries):
         for precision in TOLERANCES:
@@ -156,9 +157,9 @@ def _array_row(
     given, made = _columns(states, name)
     rows = [np.tile(one.T, (ARRAY_STATES // COMPARED, 1)) for one in given]
     call, compiled = (_jax_call if library == "jax" else _torch_call)(
-        _load(folder / f"panda_{library}.py"), name, rows, precision
+        getattr(importlib.import_module(f"panda_{library}"), name), rows, precision
     )
-    result = np.asarray(call(), np.float64)
+    result = np.asarray(call().cpu() if library == "torch" else call(), np.float64)
     result = result.swapaxes(-1, -2).reshape(ARRAY_STATES, -1) if result.ndim == 3 else result
     times = []
     for _ in range(repeats):
@@ -172,53 +173,35 @@ def _array_row(
     }  # fmt: skip
 
 
-def _jax_call(module: Any, name: str, rows: Rows, precision: str) -> tuple[Callable[[], Any], float]:
+def _jax_call(function: Callable[..., Any], rows: Rows, precision: str) -> tuple[Callable[[], Any], float]:
     import jax
 
     jax.config.update("jax_enable_x64", True)
     given = [jax.device_put(one.astype(np.float64 if precision == "double" else np.float32)) for one in rows]
-    function, begun = jax.jit(getattr(module, name)), time.perf_counter()
-    function(*given).block_until_ready()
-    return lambda: function(*given).block_until_ready(), time.perf_counter() - begun
+    compiled, begun = jax.jit(function), time.perf_counter()
+    compiled(*given).block_until_ready()
+    return lambda: compiled(*given).block_until_ready(), time.perf_counter() - begun
 
 
-def _torch_call(module: Any, name: str, rows: Rows, precision: str) -> tuple[Callable[[], Any], float]:
+def _torch_call(function: Callable[..., Any], rows: Rows, precision: str) -> tuple[Callable[[], Any], float]:
     import torch
 
     kind = torch.float64 if precision == "double" else torch.float32
     given = [torch.as_tensor(one, dtype=kind, device="cuda") for one in rows]
-    function, begun = torch.compile(getattr(module, name), dynamic=False), time.perf_counter()
+    compiled, begun = torch.compile(function, dynamic=False), time.perf_counter()
 
     def call() -> Any:
-        result = function(*given)
+        result = compiled(*given)
         torch.cuda.synchronize()
-        return _Result(result)
+        return result
 
     call()
     return call, time.perf_counter() - begun
 
 
-class _Result:
-    """A tensor, which goes to the processor only if it is asked for."""
-
-    def __init__(self, tensor: Any) -> None:
-        self._tensor = tensor
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self._tensor.cpu().numpy(), dtype)
-
-
-def _load(file: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _columns(states: dict[str, Any], name: str) -> tuple[Rows, Rows]:
     of = {kind: [key for key in states if key.startswith(f"{name}/{kind}")] for kind in "xr"}
-    return tuple([states[key] for key in sorted(of[kind])] for kind in "xr")  # type: ignore[return-value]
+    return tuple([states[key] for key in of[kind]] for kind in "xr")  # type: ignore[return-value]
 
 
 def _error(found: NDArray[Any], expected: NDArray[np.float64]) -> float:

@@ -76,18 +76,20 @@ class _Curve:
         """
         moves = (t <= self._end + 1e-9)[:, None]
         inside = np.minimum(t, self._end)
-        return [moves * self._is_told(order) * self._x(inside, order) for order in (3, 4)]
+        return [moves * told * self._x(inside, order) for order, told in zip((3, 4), self._told(), strict=True)]
 
-    def _is_told(self, order: int) -> NDArray[np.bool_]:
-        """Whether rows tell a derivative of each number, and those before it, (size,)."""
+    def _told(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether rows tell the third derivative of each number, and the third and the fourth, (size,) each."""
         if len(self._rows[0]) < 2 * FEWEST_ROWS:
-            return np.zeros(self._rows[1].shape[1], bool)
+            return (none := np.zeros(self._rows[1].shape[1], bool)), none
         t, *rest = (rows[::2] for rows in self._rows)
         less: Any = _curve(t, *rest)
         at = 0.5 * (t[1:] + t[:-1])
-        told = less(at, order)
-        error, size = (((values**2).sum(axis=0)) for values in (self._x(at, order) - told, told))
-        return np.asarray(error < size) & (order == 3 or self._is_told(order - 1))
+        third, fourth = (
+            ((self._x(at, order) - less(at, order)) ** 2).sum(axis=0) < (less(at, order) ** 2).sum(axis=0)
+            for order in (3, 4)
+        )
+        return third, third & fourth
 
 
 class JointTable:

@@ -32,9 +32,8 @@ OPERATIONS = {
 }
 """Those of C, whose comparisons are written out, with numbers that do not make double precision of single."""
 
-
-_CIRCLES = {ca.OP_SIN: ca.OP_COS, ca.OP_COS: ca.OP_SIN}
-"""Of one angle both are computed at once, for they share its reduction."""
+_CIRCLES = {ca.OP_SIN: "s", ca.OP_COS: "c"}
+"""Where an angle has both, they are computed at once, as they share its reduction, under these names."""
 
 
 def cuda_source(package: Package, digest: str) -> str:
@@ -70,17 +69,17 @@ def _statements(routine: Routine) -> Iterator[str]:
         for index, element in enumerate(elements):
             stores[element if isinstance(element, int) else None].append(f"  r{k}[{index} * n] = {_text(element)};\n")
     yield from stores[None]
-    circles = {(one.code, one.operands[0]): one.number for one in routine.instructions if one.code in _CIRCLES}
-    made = set()
+    angles = [{one.operands[0] for one in routine.instructions if one.code == code} for code in _CIRCLES]
+    reduced: dict[Operand, int] = {}
     for one in routine.instructions:
-        partner = circles.get((_CIRCLES.get(one.code, one.code), one.operands[0]))
-        if partner is None:
-            yield f"  const thunder_real a{one.number} = {OPERATIONS[one.code].format(*map(_text, one.operands))};\n"
-        elif partner not in made:
-            sine, cosine = sorted((one.number, partner), key=lambda k: k != circles[ca.OP_SIN, one.operands[0]])
-            yield f"  thunder_real a{sine}, a{cosine};\n"
-            yield f"  THUNDER_LIBM(sincos)({_text(one.operands[0])}, &a{sine}, &a{cosine});\n"
-        made.add(one.number)
+        angle, value = one.operands[0], OPERATIONS[one.code].format(*map(_text, one.operands))
+        if one.code in _CIRCLES and all(angle in those for those in angles):
+            if angle not in reduced:
+                reduced[angle] = one.number
+                yield f"  thunder_real s{one.number}, c{one.number};\n"
+                yield f"  THUNDER_LIBM(sincos)({_text(angle)}, &s{one.number}, &c{one.number});\n"
+            value = f"{_CIRCLES[one.code]}{reduced[angle]}"
+        yield f"  const thunder_real a{one.number} = {value};\n"
         yield from stores[one.number]
 
 
