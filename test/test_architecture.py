@@ -101,6 +101,7 @@ HOST: dict[str, set[str]] = {
     "feedback_margin": {"error", "law", "library", "note", "options", "reference", "safety"},
     "controller": {"error", "feedback_margin", "law", "library", "motion", "options", "reference", "safety"},
     "fleet": {"controller", "error", "law", "library"},
+    "plant": {"library"},
     "freshness": {"safety"},
     "snapshot": {"law", "motion", "safety"},
     "report": {"law", "library", "reference", "snapshot"},

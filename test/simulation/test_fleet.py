@@ -236,14 +236,19 @@ def test_a_fleet_takes_controllers_of_one_law_and_rows_that_fit(wide: Library) -
 
 @pytest.mark.slow
 def test_friction_of_the_plant_is_that_of_the_model() -> None:
-    """Viscous of two orders and Coulomb: what `dl` of the compiled robot says."""
+    """Viscous of two orders and Coulomb: the torque that `dl` of the robot says moves it as none does without."""
     model = load_robot("planar3r")
+    model = replace(model, links=tuple(replace(link, friction=(), coulomb=0.0) for link in model.links))
     links = [replace(link, friction=(0.3 + k, 0.1 * k), coulomb=0.2 * k) for k, link in enumerate(model.links)]
-    model = replace(model, links=tuple(links))
-    plant = ModelPlant(model, model.joint_names, 1e-3)
-    qd = np.random.default_rng(0).normal(size=(20, 3))
-    expected = [np.ravel(RobotExpressions(model).function("dl")(row)) for row in qd]
-    np.testing.assert_allclose(plant._friction(qd), expected, rtol=1e-12, atol=1e-14)
+    rubbing = replace(model, links=tuple(links))
+    rubbed, free = (ModelPlant(one, model.joint_names, 1e-3) for one in (rubbing, model))
+    rng, friction = np.random.default_rng(0), RobotExpressions(rubbing).function("dl")
+    for size in (1e-9, 1e-4, 1e-2, 1.0, 1e2):
+        q, qd = rng.normal(size=(2, 3)) * np.array([[1.0], [size]])
+        torque = np.ravel(friction(qd))
+        found, expected = rubbed.acceleration(q, qd, torque), free.acceleration(q, qd, np.zeros(3))
+        missing = free.mass_matrix(q) @ (found - expected)
+        np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-13 * (1.0 + np.abs(expected).max()))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'RigidArms', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -1013,6 +1013,34 @@ class Fleet:
         
         Writes effort (N, n), the bits of `Guard` (N, 1) uint32, state and telemetry (N, …), flat. Rows are
         contiguous. Raises DimensionError for another shape, and as those do.
+        """
+class RigidArms:
+    """
+    Arms of one robot that move by M q̈ + C q̇ + G = τ − o − τ_f, τ_f = Dl_1 q̇ + Dl_2 |q̇| q̇ + … + Fc tanh(q̇/v_s).
+    
+    Integrated by Runge–Kutta of order four, as many at once as the library has lanes. A step has as many parts as
+    are stable at rest, where friction damps joints at M⁻¹D, D = Dl_1 + Fc/v_s: a joint that sticks would oscillate
+    otherwise. An arm whose M is singular moves to what is not finite. Arrays have a contiguous row for each arm;
+    those of the properties are read whenever the arms move.
+    """
+    def __init__(self, library: Library, *, bodies: numpy.typing.NDArray[numpy.float64], rotors: numpy.typing.NDArray[numpy.float64], offsets: numpy.typing.NDArray[numpy.float64], coulomb: numpy.typing.NDArray[numpy.float64], viscous: collections.abc.Sequence[typing.Annotated[numpy.typing.ArrayLike, numpy.float64]], smoothing: typing.SupportsFloat | typing.SupportsIndex, longest: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        `bodies` are par_DYN (N, 10·n), `rotors` par_Ia (N, n), `viscous` Dl_1, Dl_2, … (N, n) each, `smoothing` v_s;
+        `longest` is the longest part of a step, in times 1/λ of a damped joint's λ.
+        
+        Raises NameNotFoundError unless the library has forward_dynamics and M_inv, and DimensionError.
+        """
+    def accelerate(self, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], effort: numpy.typing.NDArray[numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        q̈ under efforts, (N, n). Raises DimensionError.
+        """
+    def advance(self, q: numpy.typing.NDArray[numpy.float64], qd: numpy.typing.NDArray[numpy.float64], effort: numpy.typing.NDArray[numpy.float64], step: typing.SupportsFloat | typing.SupportsIndex, steps: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Move (q, qd) by so many steps [s] under constant efforts, (N, n) each. Raises DimensionError.
+        """
+    def count_parts(self, q: numpy.typing.NDArray[numpy.float64], step: typing.SupportsFloat | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        In how many parts each arm would make a step [s] from there, (N,). Raises DimensionError.
         """
 class FreeLaw:
     """

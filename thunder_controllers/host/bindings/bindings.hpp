@@ -197,6 +197,7 @@ struct PySnapshot : Snapshot {
 void bind_options(py::module_& module);
 void bind_library(py::module_& module);
 void bind_controller(py::module_& module);
+void bind_fleet(py::module_& module);
 void bind_feedback_margin(py::module_& module);
 void bind_estimates(py::module_& module);
 void bind_motion(py::module_& module);

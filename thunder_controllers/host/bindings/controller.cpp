@@ -5,7 +5,6 @@
 #include "bindings.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
-#include "thunder/host/fleet.hpp"
 
 namespace thunder::python {
 namespace {
@@ -235,77 +234,6 @@ void bind_lifecycle(py::class_<Controller>& bound) {
           "Copied now.");
 }
 
-/// The controllers with the Python objects that own them.
-struct PyFleet {
-  explicit PyFleet(const std::vector<Controller*>& controllers) : fleet(controllers) {
-    for (Controller* controller : controllers) owners.push_back(py::cast(controller));
-  }
-
-  std::vector<py::object> owners;
-  Fleet fleet;
-};
-
-/// The stride between rows [values]. Throws HostError(dimension) unless there is a contiguous row of `size` for each.
-template <class Value>
-std::size_t stride_of(const py::array_t<Value>& array, std::size_t count, int size, const char* where) {
-  const auto each = static_cast<py::ssize_t>(sizeof(Value));
-  const bool fits = array.ndim() == 2 && static_cast<std::size_t>(array.shape(0)) == count && array.shape(1) == size &&
-                    (size < 2 || array.strides(1) == each);
-  if (!fits) {
-    throw HostError(ErrorKind::dimension, "another shape, or rows that are not contiguous", where,
-                    "(" + std::to_string(count) + ", " + std::to_string(size) + ")");
-  }
-  return static_cast<std::size_t>(array.strides(0) / each);
-}
-
-template <class Value>
-RowsOut<Value> rows_out(py::array_t<Value>& array, std::size_t count, int size, const char* where) {
-  const std::size_t stride = stride_of(array, count, size, where);
-  return {array.mutable_data(), stride};
-}
-
-Rows rows_in(const py::array_t<double>& array, std::size_t count, int size, const char* where) {
-  return {array.data(), stride_of(array, count, size, where)};
-}
-
-void update_fleet(PyFleet& self, double t, const py::array_t<double>& reference, const py::array_t<double>& q,
-                  const py::array_t<double>& qd, double dt, py::array_t<double> effort,
-                  py::array_t<GuardBits> guards, py::array_t<double> state, py::array_t<double> telemetry) {
-  Fleet& fleet = self.fleet;
-  const auto& controllers = fleet.controllers();
-  const std::size_t count = controllers.size();
-  const int n = controllers.front()->library()->n_joints();
-  const auto size = static_cast<int>(reference.ndim() == 2 ? reference.shape(1) : 0);
-  const Rows wanted = rows_in(reference, count, size, "reference");
-  const Rows position = rows_in(q, count, n, "q");
-  const Rows velocity = rows_in(qd, count, n, "qd");
-  const RowsOut<double> commanded = rows_out(effort, count, n, "effort");
-  const RowsOut<GuardBits> acted = rows_out(guards, count, 1, "guards");
-  const RowsOut<double> states = rows_out(state, count, fleet.law().state.size, "state");
-  const RowsOut<double> told = rows_out(telemetry, count, fleet.law().telemetry.size, "telemetry");
-  const py::gil_scoped_release release;
-  for (std::size_t i = 0; i < count; ++i) controllers[i]->set_reference(wanted.data + i * wanted.stride, size);
-  fleet.update(t, position, velocity, dt, commanded, acted);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::copy(controllers[i]->state().begin(), controllers[i]->state().end(), states.data + i * states.stride);
-    std::copy(controllers[i]->telemetry().begin(), controllers[i]->telemetry().end(), told.data + i * told.stride);
-  }
-}
-
-void bind_fleet(py::module_& module) {
-  py::class_<PyFleet>(module, "Fleet",
-                      "Active controllers of one law of one library, updated together, each as by itself.\n\n"
-                      "Where the library was built with `lanes`, the law's steps are computed several at once.")
-      .def(py::init<const std::vector<Controller*>&>(), py::arg("controllers"),
-           "Raises LawError unless there is one, and all have the same law of the same `Library`.")
-      .def("update", &update_fleet, py::arg("t"), py::arg("reference").noconvert(), py::arg("q").noconvert(),
-           py::arg("qd").noconvert(), py::arg("dt"), py::arg("effort").noconvert(), py::arg("guards").noconvert(),
-           py::arg("state").noconvert(), py::arg("telemetry").noconvert(),
-           "`Controller.set_reference` and `update` of each: a row for each controller in every array.\n\n"
-           "Writes effort (N, n), the bits of `Guard` (N, 1) uint32, state and telemetry (N, …), flat. Rows are\n"
-           "contiguous. Raises DimensionError for another shape, and as those do.");
-}
-
 }  // namespace
 
 void bind_controller(py::module_& module) {
@@ -322,7 +250,6 @@ void bind_controller(py::module_& module) {
   bind_references(bound);
   bind_adaptation(bound);
   bind_motions_of(bound);
-  bind_fleet(module);
 }
 
 }  // namespace thunder::python

@@ -169,6 +169,7 @@ PYBIND11_MODULE(_host, module) {
   thunder::python::bind_library(module);
   thunder::python::bind_motion(module);
   thunder::python::bind_controller(module);
+  thunder::python::bind_fleet(module);
   thunder::python::bind_feedback_margin(module);
   thunder::python::bind_session(module);
   thunder::python::bind_reports(module);

@@ -68,15 +68,5 @@ class ModelPlants(ModelPlant):
         self._loaded = [one for one in self._members if one._pending]
         return [i for i, now in enumerate(self._changes) if now != before[i]]
 
-    def _integrate(self, effort: FloatArray, steps: int) -> None:
-        """A plant whose time step has fewer parts than others' waits in theirs."""
-        effort = np.clip(effort, -self._limit, self._limit)
-        for _ in range(steps):
-            parts = np.broadcast_to(self._stable_parts(self._state_vector[0]), len(self._members))
-            for part in range(parts.max()):
-                h = np.where(part < parts, self.timestep / parts, 0.0)
-                self._step(self.time, h[:, None], effort)
-            self._steps += 1
-
     def _check_regular(self, q: FloatArray) -> None:
         """Where M is singular the state is not finite: whoever watches it takes that plant out."""

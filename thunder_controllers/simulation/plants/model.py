@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray, per_joint
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, RigidArms
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import Friction, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
@@ -71,7 +71,8 @@ class ModelPlant(Plant):
         self._rotors = self._rotor_inertias(model.drive_inertias)
         self.springs = self._springs(model)
         self.offsets = self._effort_offsets(model.effort_offsets)
-        self._viscous = np.reshape([link.friction for link in self.robot.links], (self.n, -1)).T
+        orders = zip(*(link.friction for link in self.robot.links), strict=True)
+        self._viscous = np.array(list(orders)).reshape(-1, self.n)
         self._coulomb = np.array([link.coulomb for link in self.robot.links])
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
@@ -81,8 +82,9 @@ class ModelPlant(Plant):
 
     def twin(self, seed: int) -> ModelPlant:
         """The same robot, here the start, with the noise of another seed."""
-        other = deepcopy(self, {id(one): one for one in (self._library, self.robot, self.options)})
+        other = deepcopy(self, {id(one): one for one in (self._library, self._arms, self.robot, self.options)})
         other._seed = seed
+        other._bind()
         other.reset(self.q, self.qd)
         return other
 
@@ -106,17 +108,31 @@ class ModelPlant(Plant):
         return springs
 
     def _compile(self) -> None:
-        """Bind the functions of the library of the bodies and rotors, and friction."""
+        """Build the library of the bodies and rotors, and bind its functions."""
         # only here: running a library needs no code generator
-        from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
         from thunder_dynamics.build import build
 
-        self._smoothing = SMOOTHING_VELOCITY
         bodies = _bodies(self.robot)
         folder = build(bodies, functions=("forward_dynamics", "M_inv"), lanes=self._lanes)
         self._library = Library(folder / f"lib{bodies.name}.so")
-        names = ("forward_dynamics", "M_inv", "M", "G")
-        self._forward, self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in names)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Take functions of the library with the properties of this plant."""
+        from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
+
+        self._smoothing = SMOOTHING_VELOCITY
+        self._arms = RigidArms(
+            self._library,
+            bodies=np.atleast_2d(self._dyn),
+            rotors=np.atleast_2d(self._rotors),
+            offsets=np.atleast_2d(self.offsets),
+            coulomb=np.atleast_2d(self._coulomb),
+            viscous=[np.atleast_2d(order) for order in self._viscous],
+            smoothing=self._smoothing,
+            longest=LARGEST_STEP,
+        )
+        self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in ("M_inv", "M", "G"))
         self._described_G = self._function("G", self._described)
         frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
         self._ee = partial(self._library.batch, frame)
@@ -185,17 +201,10 @@ class ModelPlant(Plant):
         Raises:
             ScenarioError: if M is singular: a joint moves no mass there.
         """
-        qdd = self._forward(q, qd, effort - self.offsets - self._friction(qd))
+        qdd = np.asarray(self._arms.accelerate(q[None], qd[None], effort[None])[0])
         if not math.isfinite(qdd.sum()):
             self._check_regular(q)
         return qdd
-
-    def _friction(self, qd: FloatArray) -> FloatArray:
-        """What `algorithms.drives.friction_torque` says, (…, n), of numbers: other friction needs no compiler."""
-        torque = self._coulomb * np.tanh(qd / self._smoothing)
-        for order, coefficients in enumerate(self._viscous):
-            torque += coefficients * np.abs(qd) ** order * qd if order else coefficients * qd
-        return torque
 
     def _inverse_inertia(self, q: FloatArray) -> FloatArray:
         inverse = self._M_inv(q)
@@ -242,26 +251,28 @@ class ModelPlant(Plant):
         return kinetic + 0.5 * float(self.springs.inertia @ xd**2) + stored
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
-        h, state = self.timestep, self._state_vector
         effort = np.clip(effort, -self._limit, self._limit)
+        if self.springs is None and not self.faults.loads_joints:
+            self._advance(effort, steps)
+            return
+        h, state = self.timestep, self._state_vector
         for _ in range(steps):
-            parts = self._stable_parts(state[0]) if self.springs is None else self._parts_of_springs(self.springs)
+            parts = self._rigid_parts(state[0]) if self.springs is None else self._parts_of_springs(self.springs)
             for part in range(parts):
                 self._step(self.time + h * part / parts, h / parts, effort)
             self._steps += 1
 
-    def _stable_parts(self, q: FloatArray) -> Any:
-        """Steps of Runge–Kutta in a time step, stable at rest, where friction damps joints at M⁻¹D [1/s], shape (…).
+    def _advance(self, effort: FloatArray, steps: int) -> None:
+        """Integrate where nothing but motors, friction and offsets acts on rigid joints."""
+        q, qd = self._state_vector
+        before = q.copy()
+        self._arms.advance(np.atleast_2d(q), np.atleast_2d(qd), np.atleast_2d(effort), self.timestep, steps)
+        self._steps += steps
+        if not math.isfinite(self._state_vector.sum()):
+            self._check_regular(before)
 
-        D = Dl + Fc/v_s. A joint that sticks would oscillate otherwise, and be measured at speeds that it does not have.
-        """
-        damping = self._damping()
-        if not damping.any():
-            return 1
-        root = np.sqrt(damping)
-        # Frobenius' norm is no less than the largest eigenvalue, and little more, as one joint is the fastest by far
-        rate = np.linalg.norm(root[..., None] * self._inverse_inertia(q) * root[..., None, :], axis=(-2, -1))
-        return np.maximum(np.ceil(self.timestep * rate / LARGEST_STEP), 1.0).astype(int)
+    def _rigid_parts(self, q: FloatArray) -> int:
+        return int(self._arms.count_parts(q[None], self.timestep)[0])
 
     def _damping(self) -> FloatArray:
         """Of friction at rest, by joint."""

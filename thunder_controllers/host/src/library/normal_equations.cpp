@@ -120,7 +120,9 @@ class Structure {
       if (!rows.empty()) alike[rows].push_back(col);
     }
     std::size_t first = 0;
-    for (const auto& [rows, cols] : alike) {
+    for (const auto& of_rows : alike) {  // no structured binding: clang 14 gives lambdas none
+      const auto& rows = of_rows.first;
+      const auto& cols = of_rows.second;
       const std::size_t parts = (cols.size() + kPanel - 1) / kPanel;
       for (std::size_t part = 0; part < parts; ++part) {
         const auto at = [&](std::size_t k) { return cols.begin() + static_cast<std::ptrdiff_t>(cols.size() * k / parts); };

@@ -9,13 +9,6 @@
 
 namespace thunder {
 
-/// Values to write of several controllers: those of controller i begin at data + i * stride.
-template <class Value>
-struct RowsOut {
-  Value* data;
-  std::size_t stride;
-};
-
 /// Controllers of one law of one library, updated together: each as by itself, the law's steps in lanes.
 class Fleet {
  public:

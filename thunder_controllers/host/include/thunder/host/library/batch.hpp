@@ -16,6 +16,13 @@ struct RowsOf {
 };
 using Rows = RowsOf<double>;
 
+/// Values to write, of several: those of number i begin at data + i * stride.
+template <class Value>
+struct RowsOut {
+  Value* data;
+  std::size_t stride;
+};
+
 /// How results of many states follow one another: the values of a state together, or of as many states as there are lanes
 /// value by value, [state / lanes][value][state % lanes]; the last state fills what is left of the last block.
 enum class BatchLayout { rows, blocks };
