@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -20,7 +20,7 @@ from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import ScenarioError
 
 MEMORY = 1 << 30
-"""What the traces of runs together may take [bytes]."""
+"""What the rows of runs together may take [bytes]."""
 
 Ran = tuple[Trace, Timing] | ScenarioError
 """What a run gave; the error of one whose plant diverged."""
@@ -47,7 +47,7 @@ def most_together(setup: Setup) -> int:
     """How many such runs fit into `MEMORY`."""
     recorder = Recorder(setup)
     size = sum(getattr(recorder, name).nbytes for name in RECORDED)
-    return max(1, int(MEMORY / (2 * size)))  # twice: a trace has also what follows from the rows
+    return max(1, int(MEMORY / size))
 
 
 def twin(setup: Setup, run: Run, seed: int) -> Setup:
@@ -62,10 +62,11 @@ def twin(setup: Setup, run: Run, seed: int) -> Setup:
     return replace(setup, plant=plant.twin(seed), host=host)
 
 
-def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> list[Ran]:
+def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> Iterator[Ran]:
     """`run_once` of runs of one `kinship`, to rounding: lanes of compilers round as scalars do, but for the last digit.
 
-    The time of a step is a share of what all took together.
+    The time of a step is a share of what all took together. A trace is completed when it is asked for: with what follows
+    from its rows it has twice the size, so whoever is done with one should let it go.
     """
     rows = _Rows(setups)
     plants = ModelPlants([cast(ModelPlant, setup.plant) for setup in setups])
@@ -82,10 +83,10 @@ def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> list[Ran]:
     wall = (time.perf_counter() - started) / len(setups)
     for setup in setups:
         setup.host.deactivate()
-    return [
+    return (
         diverged.get(i) or (recorder.finish(setup), Timing(rows.step_ns, wall))
         for i, (setup, recorder) in enumerate(zip(setups, rows.recorders, strict=True))
-    ]
+    )
 
 
 class _Rows:

@@ -119,11 +119,9 @@ def run_cases(cases: Sequence[Case], prepare: Prepare | None = None) -> list[Out
         size = most_together(ready[members[0]][0])
         for first in range(0, len(members), size):
             some = members[first : first + size]
-            ran = _tried(partial(_run_all, [ready[i] for i in some]))
-            if isinstance(ran, Outcome):  # whose case is not known
-                outcomes |= {i: run_case(cases[i]) if len(some) > 1 else ran for i in some}
-                continue
-            judged = [_tried(partial(_judged, cases[i], *ready[i], one)) for i, one in zip(some, ran, strict=True)]
+            judged = _tried(partial(_run_all, [(cases[i], *ready[i]) for i in some]))
+            if isinstance(judged, Outcome):  # whose case is not known
+                judged = [run_case(cases[i]) if len(some) > 1 else judged for i in some]
             outcomes |= dict(zip(some, judged, strict=True))
     return [outcomes[i] for i in range(len(cases))]
 
@@ -152,14 +150,17 @@ def _twin(case: Case, setup: Setup) -> Prepared:
     return twin(setup, run, case.config.seed), run
 
 
-def _run_all(prepared: Sequence[Prepared]) -> Sequence[Ran]:
-    setups, runs = zip(*prepared, strict=True)
-    if len(setups) > 1:
-        return run_together(setups, runs)
+def _run_all(prepared: Sequence[tuple[Case, Setup, Run]]) -> list[Outcome]:
+    _, setups, runs = zip(*prepared, strict=True)
+    ran = run_together(setups, runs) if len(setups) > 1 else [_run_alone(setups[0], runs[0])]
+    return [_tried(partial(_judged, *ready, one)) for ready, one in zip(prepared, ran, strict=True)]
+
+
+def _run_alone(setup: Setup, run: Run) -> Ran:
     try:
-        return [run_once(setups[0], runs[0])]
+        return run_once(setup, run)
     except ScenarioError as error:
-        return [error]
+        return error
 
 
 def _tried(work: Callable[[], Done]) -> Done | Outcome:
