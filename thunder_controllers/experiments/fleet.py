@@ -11,7 +11,7 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Controller, Fleet
-from thunder_controllers.simulation.experiment import PROGRESS_STEPS, RECORDED, Recorder, divergence
+from thunder_controllers.simulation.experiment import PROGRESS_STEPS, Recorder, divergence, row_sizes
 from thunder_controllers.simulation.plants.fleet import ModelPlants, common_options
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.preparation import Setup, activate
@@ -45,9 +45,21 @@ def kinship(setup: Setup) -> Hashable | None:
 
 def most_together(setup: Setup) -> int:
     """How many such runs fit into `MEMORY`."""
-    recorder = Recorder(setup)
-    size = sum(getattr(recorder, name).nbytes for name in RECORDED)
-    return max(1, int(MEMORY / size))
+    size = sum(row_sizes(setup).values()) * len(setup.samples) * np.float64().nbytes
+    return max(1, MEMORY // size)
+
+
+class Room:
+    """Memory for the rows of runs together, used again by the next ones: pages that are new take long."""
+
+    def __init__(self) -> None:
+        self._numbers = np.empty(0)
+
+    def take(self, count: int) -> FloatArray:
+        """So many numbers; those taken before are no longer anybody's."""
+        if count > len(self._numbers):
+            self._numbers = np.empty(count)
+        return self._numbers[:count]
 
 
 def twin(setup: Setup, run: Run, seed: int) -> Setup:
@@ -62,13 +74,13 @@ def twin(setup: Setup, run: Run, seed: int) -> Setup:
     return replace(setup, plant=plant.twin(seed), host=host)
 
 
-def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> Iterator[Ran]:
+def run_together(setups: Sequence[Setup], runs: Sequence[Run], room: Room | None = None) -> Iterator[Ran]:
     """`run_once` of runs of one `kinship`, to rounding: lanes of compilers round as scalars do, but for the last digit.
 
-    The time of a step is a share of what all took together. A trace is completed when it is asked for: with what follows
-    from its rows it has twice the size, so whoever is done with one should let it go.
+    The time of a step is a share of what all took together. A trace is made when it is asked for, and before the next
+    runs take `room`: the traces of all have three times the size of the rows.
     """
-    rows = _Rows(setups)
+    rows = _Rows(setups, room or Room())
     plants = ModelPlants([cast(ModelPlant, setup.plant) for setup in setups])
     fleet = Fleet([setup.host for setup in setups])
     for setup in setups:
@@ -90,17 +102,20 @@ def run_together(setups: Sequence[Setup], runs: Sequence[Run]) -> Iterator[Ran]:
 
 
 class _Rows:
-    """Recorders of all runs, whose rows are parts of arrays of all: (N, steps, …)."""
+    """What the loop writes, step by step: arrays (steps, N, …), of which each recorder has its part."""
 
-    def __init__(self, setups: Sequence[Setup]) -> None:
-        self.recorders = [Recorder(setup) for setup in setups]
-        first, count = self.recorders[0], len(setups)
-        self.t, self.step_ns = first.t, first.step_ns
-        self.own = {name: getattr(first, name) for name in RECORDED if name != "t"}
-        self.own = {name: np.zeros((count, *of.shape), of.dtype) for name, of in self.own.items()}
-        for i, recorder in enumerate(self.recorders):
-            for name, of in self.own.items():
-                setattr(recorder, name, of[i])
+    def __init__(self, setups: Sequence[Setup], room: Room) -> None:
+        first, count = setups[0], len(setups)
+        sizes, steps = row_sizes(first), len(first.samples)
+        bounds = np.cumsum([0, *sizes.values()]) * steps * count
+        parts = np.split(room.take(bounds[-1]), bounds[1:-1])
+        self.own = {name: part.reshape(steps, count, -1) for name, part in zip(sizes, parts, strict=True)}
+        self.guards = np.zeros((steps, count, 1), dtype=np.uint32)
+        self.recorders = []
+        for i, setup in enumerate(setups):
+            self.recorders.append(Recorder(setup, {name: of[:, i] for name, of in self.own.items()}))
+            self.recorders[i].guards = self.guards[:, i, 0]
+        self.t, self.step_ns = self.recorders[0].t, self.recorders[0].step_ns
         self._samples = [setup.samples for setup in setups]
         self._one = all(np.array_equal(one, self._samples[0]) for one in self._samples[1:])
 
@@ -115,11 +130,11 @@ def _loop(setups: Sequence[Setup], rows: _Rows, plants: ModelPlants, fleet: Flee
     """As the loop of one run, `simulation.experiment`."""
     own, period, count = rows.own, setups[0].period, len(setups)
     for k in steps:
-        q, qd, effort = (own[name][:, k] for name in ("q_measured", "qd_measured", "effort"))
-        plants.read(own["q"][:, k], own["qd"][:, k])
+        q, qd, effort = (own[name][k] for name in ("q_measured", "qd_measured", "effort"))
+        plants.read(own["q"][k], own["qd"][k])
         plants.measure(q, qd)
         begun = time.perf_counter_ns()
-        told = own["guards"][:, k, None], own["state"][:, k], own["telemetry"][:, k]
+        told = rows.guards[k], own["state"][k], own["telemetry"][k]
         fleet.update(rows.t[k], rows.reference(k), q, qd, period, effort, *told)
         rows.step_ns[k] = (time.perf_counter_ns() - begun) // count
         plants.step(effort)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments.experiment import DIVERGED, DONE, FAILED, REFUSED, Case, Measured, Outcome
-from thunder_controllers.experiments.fleet import Ran, kinship, may_share, most_together, run_together, twin
+from thunder_controllers.experiments.fleet import Ran, Room, kinship, may_share, most_together, run_together, twin
 from thunder_controllers.experiments.measures import pose_distance
 from thunder_controllers.host import Guard, Library
 from thunder_controllers.simulation.experiment import run_once
@@ -112,14 +112,14 @@ def run_cases(cases: Sequence[Case], prepare: Prepare | None = None) -> list[Out
     prepared = _prepare_all(cases, prepare or prepare_case)
     outcomes: dict[int, Outcome] = {i: one for i, one in enumerate(prepared) if isinstance(one, Outcome)}
     ready = {i: one for i, one in enumerate(prepared) if not isinstance(one, Outcome)}
-    alone = count()
+    alone, room = count(), Room()
     keys = {i: repr(kinship(setup) or next(alone)) for i, (setup, _) in ready.items()}
     for _, group in groupby(sorted(ready, key=keys.__getitem__), keys.__getitem__):
         members = list(group)
         size = most_together(ready[members[0]][0])
         for first in range(0, len(members), size):
             some = members[first : first + size]
-            judged = _tried(partial(_run_all, [(cases[i], *ready[i]) for i in some]))
+            judged = _tried(partial(_run_all, [(cases[i], *ready[i]) for i in some], room))
             if isinstance(judged, Outcome):  # whose case is not known
                 judged = [run_case(cases[i]) if len(some) > 1 else judged for i in some]
             outcomes |= dict(zip(some, judged, strict=True))
@@ -150,9 +150,9 @@ def _twin(case: Case, setup: Setup) -> Prepared:
     return twin(setup, run, case.config.seed), run
 
 
-def _run_all(prepared: Sequence[tuple[Case, Setup, Run]]) -> list[Outcome]:
+def _run_all(prepared: Sequence[tuple[Case, Setup, Run]], room: Room) -> list[Outcome]:
     _, setups, runs = zip(*prepared, strict=True)
-    ran = run_together(setups, runs) if len(setups) > 1 else [_run_alone(setups[0], runs[0])]
+    ran = run_together(setups, runs, room) if len(setups) > 1 else [_run_alone(setups[0], runs[0])]
     return [_tried(partial(_judged, *ready, one)) for ready, one in zip(prepared, ran, strict=True)]
 
 

@@ -49,6 +49,13 @@ PROGRESS_STEPS = 50
 RECORDED = ("t", "q", "qd", "q_measured", "qd_measured", "effort", "state", "telemetry", "guards")
 """Rows of a trace that the loop writes; the others follow from them."""
 
+
+def row_sizes(setup: Setup) -> dict[str, int]:
+    """How many numbers a row has of what the loop writes, by the names of the arrays."""
+    joints = dict.fromkeys(("q", "qd", "q_measured", "qd_measured", "effort"), setup.library.n_joints)
+    return joints | {"state": len(setup.host.state_vector), "telemetry": len(setup.host.telemetry_vector)}
+
+
 FRAME_RATE = 30.0
 """Of what is shown of the arm [Hz]."""
 
@@ -280,14 +287,21 @@ def _loop(setup: Setup, rows: Recorder, first: int, last: int) -> None:
 
 
 class Recorder:
-    """Arrays of a trace, allocated before the run."""
+    """Arrays of a trace, allocated before the run, or those given."""
 
-    def __init__(self, setup: Setup) -> None:
-        steps, n = len(setup.samples), setup.library.n_joints
+    q: FloatArray
+    qd: FloatArray
+    q_measured: FloatArray
+    qd_measured: FloatArray
+    effort: FloatArray
+    state: FloatArray
+    telemetry: FloatArray
+
+    def __init__(self, setup: Setup, rows: Mapping[str, FloatArray] | None = None) -> None:
+        steps = len(setup.samples)
         self.t = np.arange(steps, dtype=np.float64) * setup.period
-        self.q, self.qd, self.q_measured, self.qd_measured, self.effort = np.zeros((5, steps, n))
-        self.state = np.zeros((steps, len(setup.host.state_vector)))
-        self.telemetry = np.zeros((steps, len(setup.host.telemetry_vector)))
+        for name, size in row_sizes(setup).items():
+            setattr(self, name, np.zeros((steps, size)) if rows is None else rows[name])
         self.guards = np.zeros(steps, dtype=np.uint32)
         self.step_ns = np.zeros(steps, dtype=np.int64)
         self.truth: list[FloatArray] = []
@@ -303,16 +317,17 @@ class Recorder:
 
     def finish(self, setup: Setup, rows: slice = slice(None)) -> Trace:
         """Add what follows from the recorded motion, of some rows of it."""
-        position, rotation = setup.plant.poses(self.q[rows])
+        recorded = {name: np.ascontiguousarray(getattr(self, name)[rows]) for name in RECORDED}
+        position, rotation = setup.plant.poses(recorded["q"])
         samples, library = setup.samples[rows], setup.library
         limits = Limits(library, setup.host.options)
         law = library.law(setup.host.law)
         cartesian = law.reference_kind == "cartesian"
         slides = [link.joint.kind is JointKind.PRISMATIC for link in setup.model.links]
         q_d = samples[:, : library.n_joints]
-        error = pose_error(samples, position, rotation) if cartesian else q_d - self.q[rows]
+        error = pose_error(samples, position, rotation) if cartesian else q_d - recorded["q"]
         return Trace(
-            **{name: getattr(self, name)[rows] for name in RECORDED},
+            **recorded,
             reference=samples,
             position=position,
             rotation=rotation,

@@ -77,6 +77,7 @@ class Sensors:
         self._std, self._resolution = (
             np.concatenate([per_joint(value, n, f"{where}: noise") for value in pair]) for pair in pairs
         )
+        self._rounds = bool(np.any(self._resolution))
         self._rng = np.random.default_rng(seed)
         self._row = NOISE_BLOCK
         self.restart()
@@ -90,6 +91,7 @@ class Sensors:
         all_of = copy(members[0])
         all_of.act = any(one.act for one in members)
         all_of._std, all_of._resolution = (np.stack([getattr(one, key) for one in members]) for key in _SIZED)
+        all_of._rounds = any(one._rounds for one in members)
         all_of._weight = np.array([[one._weight] for one in members])
         all_of._draw = lambda: np.stack([one._draw() for one in members], axis=1)  # type: ignore[method-assign]
         return all_of
@@ -104,17 +106,22 @@ class Sensors:
     def corrupt(self, q: FloatArray, qd: FloatArray) -> None:
         """Turn true q and q̇ into measured ones, in place."""
         if self._row == NOISE_BLOCK:
-            self._block = self._draw()
+            self._block = self._std * self._draw()
             self._row = 0
-        both = np.concatenate((q, qd), axis=-1) + self._std * self._block[self._row]
+        noise = self._block[self._row]
         self._row += 1
-        rounded = self._resolution > 0.0
-        if rounded.any():
-            steps = self._resolution[rounded]
-            both[rounded] = np.round(both[rounded] / steps) * steps
-        q[:], qd[:] = both[..., : self._n], both[..., self._n :]
+        for values, part in ((q, slice(None, self._n)), (qd, slice(self._n, None))):
+            values += noise[..., part]
+            if self._rounds:
+                _round(values, self._resolution[..., part])
         if self._differences:
             if self._last is not None:
                 last_q, last_qd = self._last
                 qd[:] = last_qd + self._weight * ((q - last_q) / self._period - last_qd)
             self._last = q.copy(), qd.copy()
+
+
+def _round(values: FloatArray, resolution: FloatArray) -> None:
+    """To multiples of the resolution, where there is one."""
+    rounded = resolution > 0.0
+    values[rounded] = np.round(values[rounded] / resolution[rounded]) * resolution[rounded]
