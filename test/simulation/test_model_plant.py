@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from plant_arms import ARM, ARM_JOINTS, PENDULUM
 
-from thunder_controllers.host import Library
+from thunder_controllers.host import Library, RigidArms
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.options import Body, Friction, Noise, Payload, PlantOptions
@@ -21,7 +21,7 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.errors import DimensionError, NameNotFoundError, ScenarioError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
@@ -231,6 +231,37 @@ def test_a_joint_that_friction_holds_creeps_as_slowly_as_friction_says(arm: Robo
     for _ in range(20):
         plant.step(pull)
     np.testing.assert_allclose(plant.qd, 0.01 * np.arctanh(pull / 20.0), rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_load_that_is_nothing_changes_nothing(arm: RobotModel) -> None:
+    """Runs with loads are integrated in Python, those without in the lanes of the library."""
+    nothing = {"type": "wrench", "link": "l2", "force": (0.0, 0.0, 0.0)}
+    rough: dict[str, Any] = {"friction": Friction(viscous=0.5, coulomb=(20.0, 1.0, 0.1)), "offsets": (1.0, 0.5, -0.5)}
+    free, loaded = (
+        _moved(ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(**rough, substeps=2, faults=faults)))
+        for faults in ((), (nothing,))
+    )
+    np.testing.assert_allclose(loaded, free, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_arms_of_other_shapes_are_refused(arm: RobotModel) -> None:
+    plant = ModelPlant(arm, ARM_JOINTS, PERIOD)
+    rows, arms = np.zeros((1, 3)), plant._arms
+    for bad in (np.zeros(3), np.zeros((2, 3)), np.zeros((1, 4)), np.zeros((1, 6))[:, ::2]):
+        with pytest.raises(DimensionError, match="effort: another shape, or rows that are not contiguous"):
+            arms.advance(rows, rows.copy(), bad, 1e-3, 1)
+        with pytest.raises(DimensionError, match="q: "):
+            arms.count_parts(bad, 1e-3)
+    with pytest.raises(TypeError):
+        arms.advance(rows.tolist(), rows, rows, 1e-3, 1)  # type: ignore[arg-type]
+    plain = Library(build(arm) / f"lib{arm.name}.so")
+    given = {"rotors": rows, "offsets": rows, "coulomb": rows, "smoothing": 0.01, "longest": 2.0}
+    with pytest.raises(NameNotFoundError, match="forward_dynamics"):
+        RigidArms(plain, bodies=np.zeros((1, 30)), viscous=[], **given)
+    with pytest.raises(DimensionError, match="viscous: "):
+        RigidArms(plant._library, bodies=np.zeros((1, 30)), viscous=[np.zeros((2, 3))], **given)
 
 
 @pytest.mark.slow
