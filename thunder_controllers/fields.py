@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.errors import ScenarioError, shortened
 from thunder_dynamics.readers import fields as readers
 
 FloatArray = NDArray[np.float64]
@@ -93,7 +93,7 @@ def _complaint(found: Any, path: KeyPath, types: Callable[[KeyPath], str]) -> tu
     """Where, what is wrong, and what would be valid, of an error of pydantic's."""
     kind, context = found["type"], found.get("ctx", {})
     if kind == "union_tag_invalid":
-        return (*path, "type"), f"type '{context['tag']}'", types(found["loc"])
+        return (*path, "type"), f"type {shortened(context['tag'])}", types(found["loc"])
     if kind == "union_tag_not_found":
         return path, "missing key 'type'", types(found["loc"])
     return ((*path, context["key"]) if kind == readers.UNKNOWN_KEY else path, *readers.complaint(found))

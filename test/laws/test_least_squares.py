@@ -17,6 +17,7 @@ from thunder_controllers.laws.adaptation.least_squares.momentum_rows import Mome
 from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, LET_GO, NONE, SETTLED, TOUCHED
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 from thunder_dynamics.model import RobotModel
 
@@ -26,6 +27,7 @@ FloatArray = np.ndarray
 SX = ca.SX
 OMEGA, DT = 20.0, 1e-3
 FRICTION = (0.5, 0.3)
+HEAVY = Inertia(2.5, np.array([0.03, -0.05, 0.1]), 0.01 * np.eye(3))
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,17 @@ def test_a_body_that_is_picked_up_is_found_with_its_time_and_weight(law: Law, pa
     np.testing.assert_allclose(picked_up, PAYLOAD.pi, rtol=0, atol=5e-3)
     assert (np.abs(picked_up - PAYLOAD.pi) < 4.0 * std).all() and std[0] < 5e-3
     assert all((one["picked_up"] == 0.0).all() for one in found[:first])
+
+
+@pytest.mark.parametrize("at", [0.4, 1.0, 2.9])
+def test_a_body_that_comes_before_noise_is_known_is_found_all_the_same(law: Law, panda: RobotModel, at: float) -> None:
+    """Not as a change, which nobody could tell yet: what was learnt before is forgotten."""
+    found: list[dict[str, FloatArray]] = []
+    later = (at, with_payload(panda, HEAVY))
+    run(law, panda, 9.0, FEEDBACK, friction=FRICTION, later=later, watch=lambda *at: found.append(at[3]))
+    true, told, std = later[1].links[-1].inertia.pi, found[-1]["pi_told"], found[-1]["pi_std"]
+    np.testing.assert_allclose(told, true, rtol=0, atol=5e-3)
+    assert (np.abs(told - true) < 4.0 * std).all()
 
 
 def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:

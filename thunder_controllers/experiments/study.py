@@ -244,8 +244,8 @@ def _base(path: Path, group: GroupSection, where: str) -> Keys:
         beside = path.parent / group.scenario
         try:
             config = choose_run(load_scenario(beside if exists(beside) else group.scenario)).config
-        except NameNotFoundError as error:
-            raise NameNotFoundError(error.what, where=error.where or f"{where}.scenario", valid=error.valid) from error
+        except (NameNotFoundError, ScenarioError) as error:
+            raise type(error)(error.what, where=error.where or f"{where}.scenario", valid=error.valid) from error
         return merged(config.model_dump(exclude={"law": {"gains"}}, exclude_defaults=True), group.config)
     robot = _file(path, group.config.get("robot", ""), f"{where}.config.robot")
     plant = group.config.get("plant", {})

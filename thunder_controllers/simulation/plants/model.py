@@ -29,7 +29,7 @@ class ModelPlant(Plant):
     """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f − o), by Runge–Kutta of order four.
 
     Where a joint is elastic, τ is k + d of its spring, and the motor moves by Mm ẍ = τ_m − dm − k − d: `Springs`.
-    Friction, offsets, wrenches and blocks act on the link. A time step has as many parts as the springs need.
+    Friction, offsets, wrenches and blocks act on the link. A time step has as many parts as friction and springs need.
 
     The dynamics are those of the model's compiled library, articulated bodies, with inertial parameters and rotors as
     arguments: a library serves all robots that differ in these and in friction. A body may be a point without
@@ -286,17 +286,18 @@ class ModelPlant(Plant):
         finest = max(self.timestep * fastest / FINEST_WAVE, self.timestep * damped / LARGEST_STEP, 1.0)
         return math.ceil(finest) if math.isfinite(finest) else 1
 
-    def _step(self, time: float, h: Any, effort: FloatArray) -> None:
+    def _step(self, time: float, h: float, effort: FloatArray) -> None:
+        """As `RigidArms` does, with springs and what depends on the motion."""
         state, n = self._state_vector, self.n
         rate, change = np.zeros_like(state), np.zeros_like(state)
         for ahead, weight in RK4:
             at = state + ahead * h * rate
-            q, qd = at[..., :n]
+            q, qd = at[:, :n]
             torque = pull = self._joint_torque(at, effort)
             if self.faults.loads_joints:
                 torque = pull + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, pull))
             rate[0] = at[1]
-            rate[1, ..., :n] = self.acceleration(q, qd, torque)
+            rate[1, :n] = self.acceleration(q, qd, torque)
             if self.springs is not None:
                 joints = self.springs.joints
                 rate[1, n:] = self.springs.acceleration(effort[joints], pull[joints], at[1, n:])
