@@ -44,8 +44,8 @@ FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
 """Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
 
 OUTLIER = 9.0
-"""Squared residuals beyond so many variances count as that: a body that has changed is not learnt as the old one. A mean
-beyond that raises suspicion; of noise it is 5 at most in the first seconds.
+"""Squared residuals beyond so many variances count as that: a body that has changed is not learnt as the old one. A
+mean beyond that raises suspicion; of noise it is 5 at most in the first seconds.
 """
 
 CONTACT = 2.0
@@ -148,6 +148,7 @@ class RecursiveLeastSquares:
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
+        learnt = self._learnt(row, scale, told, used, changed, restored)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
@@ -157,7 +158,8 @@ class RecursiveLeastSquares:
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
-            **self._learnt(row, scale, told, used, changed, restored, anew),
+            **learnt,
+            "covariance": ca.if_else(anew, self._first_covariance, learnt["covariance"]),
             **self._changes(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
         }
 
@@ -174,6 +176,7 @@ class RecursiveLeastSquares:
 
     def _declare_covariance(self, name: str, doc: str) -> SX:
         first = ca.project(ca.diag(ca.DM(self._unknown.astype(float))), self._triangle).nonzeros()
+        self._first_covariance = SX(first)
         packed = self._state(name, first, "1", doc, len(first))
         return SX(ca.tril2symm(SX(self._triangle, packed)))
 
@@ -246,7 +249,7 @@ class RecursiveLeastSquares:
         return SX(ca.fmin(ca.if_else(shows, after, self._doubt), self._threshold))
 
     def _learnt(
-        self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX, restored: SX, anew: SX
+        self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX, restored: SX
     ) -> dict[str, SX]:
         """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
         noise = (told.of_rest + told.of_noise) * CORRELATED / (self._omega * self._period)
@@ -256,7 +259,6 @@ class RecursiveLeastSquares:
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
         C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - K @ self._Cw.T
-        C = ca.if_else(anew, ca.diag(ca.DM(self._unknown.astype(float))), C)
         most = ca.sqrt(OUTLIER * told.variance)
         return {
             "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * K,
