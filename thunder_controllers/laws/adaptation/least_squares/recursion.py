@@ -129,6 +129,8 @@ class RecursiveLeastSquares:
         self._coulomb = slice(rows.size + robot.n, rows.size + 2 * robot.n)
         turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
         self._time = self._state("told_time", 0.0, "s", "Since the activation.")
+        suspected = self._state("suspected", 0.0, "1", "Whether a mean innovation was none of noise, before it is known.")
+        self._anew = suspected * (self._time * omega > JUDGED)  # C is of rows whose noise is known
         self._declare_knowledge(start)
         self._declare_change(robot.n)
         self._declare_noise(effort_limits(robot))
@@ -140,7 +142,6 @@ class RecursiveLeastSquares:
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
         judged = self._time * omega > JUDGED
-        suspected = self._state("suspected", 0.0, "1", "Whether a mean innovation was none of noise, so far.")
         noisy = ca.mmax(self._variance / self._first_variance) > 1.0
         first = judged * ((self._time - dt) * omega <= JUDGED)
         anew = first * ca.fmax(suspected, noisy)
@@ -148,12 +149,13 @@ class RecursiveLeastSquares:
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
+        variance = self._variance + row.joint * used * self._noise_seen(told, warm)
         learnt = self._learnt(row, scale, told, used, changed, restored)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
-            "suspected": ca.fmax(suspected, ca.mmax(surprise) > OUTLIER),
-            "residual_variance": self._variance + row.joint * used * self._noise_seen(told, warm),
+            "suspected": ca.fmax(suspected, ca.if_else(judged, anew, ca.mmax(surprise) > OUTLIER)),
+            "residual_variance": ca.if_else(anew, ca.fmin(self._variance, self._first_variance), variance),
             "surprise": ca.if_else(used, surprise, 1.0),
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
@@ -228,7 +230,7 @@ class RecursiveLeastSquares:
 
         C does not count before a change: it has what rows weighed before the noise was known, and says too much.
         """
-        others = told.of_rest + (self.age >= 0.0) * told.of_parameters
+        others = told.of_rest + ca.fmax(self.age >= 0.0, self._anew) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
         memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
