@@ -125,7 +125,7 @@ BAD = {
         "duration: 1e308\nrate: 1e308",
         ":1: duration · rate is inf steps; valid: ",
     ),
-    "reference of no type": ("type: lissajous", "type: {a: 1}", ":10: reference.type: type '{'a': 1}'"),
+    "reference of no type": ("type: lissajous", "type: {a: 1}", ":10: reference.type: type \"{'a': 1}\""),
     "name that no file has": ("robot: robot.yaml", "robot: " + 300 * "x", ":2: robot: no robot 'xxx"),
     "name with a zero": ("robot: robot.yaml", 'robot: "a/\\0"', r":2: robot: no file 'a/\x00'; valid: a path"),
     "name of two lines": (
