@@ -82,7 +82,8 @@ class RecursiveLeastSquares:
 
     Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. σ_i² is the variance
     of the joint's own residuals of late; F_C u is its Coulomb friction times the share of time in which it was too slow
-    for two numbers to say what friction is. Nothing is forgotten; y − wᵀθ counts up to `OUTLIER` of its variance.
+    for two numbers to say what friction is. Nothing is forgotten but at `JUDGED`; y − wᵀθ counts up to `OUTLIER` of its
+    variance.
 
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
@@ -130,7 +131,8 @@ class RecursiveLeastSquares:
         turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
         self._time = self._state("told_time", 0.0, "s", "Since the activation.")
         suspected = self._state("suspected", 0.0, "1", "Whether a mean innovation was none of noise at first.")
-        self._anew = suspected * (self._time * omega > JUDGED)  # C is of rows whose noise is known
+        judged = self._time * omega > JUDGED
+        self._knows_noise = suspected * judged  # C is of rows after its new start alone
         self._declare_knowledge(start)
         self._declare_change(robot.n)
         self._declare_noise(effort_limits(robot))
@@ -141,7 +143,6 @@ class RecursiveLeastSquares:
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        judged = self._time * omega > JUDGED
         noisy = ca.mmax(self._variance / self._first_variance) > 1.0
         first = judged * ((self._time - dt) * omega <= JUDGED)
         anew = first * ca.fmax(suspected, noisy)
@@ -230,7 +231,7 @@ class RecursiveLeastSquares:
 
         C does not count before a change: it has what rows weighed before the noise was known, and says too much.
         """
-        others = told.of_rest + ca.fmax(self.age >= 0.0, self._anew) * told.of_parameters
+        others = told.of_rest + ca.fmax(self.age >= 0.0, self._knows_noise) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
         memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
