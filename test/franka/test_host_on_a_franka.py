@@ -13,6 +13,7 @@ from torque_control import Motion, connect, pylibfranka
 from virtual_robot import VirtualRobot
 
 from thunder_controllers.host import Figure, Guard, Library
+from thunder_controllers.laws.adaptation.least_squares.recursion import NONE
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("franka")]
 
@@ -69,13 +70,16 @@ def test_a_hidden_payload_is_found_and_tracked(library: Library, arm: str, netwo
 def test_friction_is_left_where_it_is_not_compensated(
     library: Library, friction: list[object], least: float, most: float
 ) -> None:
-    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks, which no law knows of."""
+    """Coulomb friction is compensated by the velocity: where the arm turns, it sticks, which is no other body."""
     with VirtualRobot(*HIDDEN, *friction) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, ADAPTIVE[0], motion)
         driver.session.trace(FIGURE)
         driver.run(4.0)
         assert least < driver.run(2.0).max() < most
         driver.check_payload(centre=0.02)
+        driver.run(4.0)
+        driver.check_payload()
+        assert driver.session.snapshot().telemetry("change") == NONE
         motion.finish()
 
 

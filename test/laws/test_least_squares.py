@@ -103,7 +103,9 @@ def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel
         own = np.eye(7)[joint]
         w = np.concatenate([row[1:11], *(own * row[k] for k in (11, 12, 14)), [(row[15] - earlier[15]) / DT]]) * scale
         coulomb = (scale * before["told"])[17 + joint]
-        noise = max(before["residual_variance"][joint], least[joint]) + (coulomb * row[13]) ** 2
+        slow = row[13]
+        variance = (1.0 - slow) * before["residual_variance"][joint] + slow * before["slow_variance"][joint]
+        noise = max(variance, least[joint]) + (coulomb * slow) ** 2
         r = noise * CORRELATED / (OMEGA * 7 * DT)
         A, b = A + np.outer(w, w) / r, b + w * row[0] / r
     half = np.zeros(A.shape)

@@ -80,10 +80,11 @@ class RecursiveLeastSquares:
 
         K = C w/(wᵀC w + r),   θ⁺ = θ + K (y − wᵀθ),   C⁺ = C − K wᵀC,   r = (σ_i² + (F_C u)²) 4/(ω n Δ)
 
-    Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. σ_i² is the variance
-    of the joint's own residuals of late; F_C u is its Coulomb friction times the share of time in which it was too slow
-    for two numbers to say what friction is. Nothing is forgotten but at `JUDGED`; y − wᵀθ counts up to `OUTLIER` of its
-    variance.
+    Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. F_C u is the joint's
+    Coulomb friction times the share u of time in which it was too slow for two numbers to say what friction is. σ_i² is
+    the variance of its own residuals of late, (1 − u) times that while it moved and u times that while it was slow:
+    where a robot compensates its friction by the velocity, a joint sticks though F_C is none. Nothing is forgotten but
+    at `JUDGED`; y − wᵀθ counts up to `OUTLIER` of its variance.
 
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
@@ -143,20 +144,23 @@ class RecursiveLeastSquares:
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        noisy = ca.mmax(self._variance / self._first_variance) > 1.0
+        noisy = ca.mmax(ca.fmax(self._variance, self._slow_variance) / self._first_variance) > 1.0
         first = judged * ((self._time - dt) * omega <= JUDGED)
         anew = first * ca.fmax(suspected, noisy)
         changed = (ca.mmax(surprise) > self._threshold) * judged * settled * (1.0 - restored)
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
-        variance = self._variance + row.joint * used * self._noise_seen(told, warm)
+        learnt_noise = {
+            name: ca.if_else(anew, ca.fmin(before, self._first_variance), before + used * change)
+            for name, before, change in self._noise_changes(row, told, warm)
+        }
         learnt = self._learnt(row, scale, told, used, changed, restored)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
             "suspected": ca.fmax(suspected, ca.if_else(judged, anew, ca.mmax(surprise) > OUTLIER)),
-            "residual_variance": ca.if_else(anew, ca.fmin(self._variance, self._first_variance), variance),
+            **learnt_noise,
             "surprise": ca.if_else(used, surprise, 1.0),
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
@@ -209,8 +213,10 @@ class RecursiveLeastSquares:
         self._doubt = self._state("doubt", 0.0, "1", doc, joints)
 
     def _declare_noise(self, limits: np.ndarray) -> None:
-        self._first_variance, doc = (FIRST_NOISE * limits) ** 2, "Of each joint's residual."
+        self._first_variance, doc = (FIRST_NOISE * limits) ** 2, "Of each joint's residual, while it moves."
         self._variance = self._state("residual_variance", self._first_variance, "(N·m)²|N²", doc, limits.size)
+        doc = "The same, while the joint is too slow for two numbers to say what friction is."
+        self._slow_variance = self._state("slow_variance", self._first_variance, "(N·m)²|N²", doc, limits.size)
         self._least_variance = (LEAST_NOISE * limits) ** 2
         doc = "Mean squared innovation of each joint over its variance."
         self.surprise = self._state("surprise", 1.0, "1", doc, limits.size)
@@ -219,15 +225,16 @@ class RecursiveLeastSquares:
         w = scale * row.w
         self._Cw = self.covariance @ w
         coulomb = np.array([link.coulomb for link in robot.model.links]) + scale[self._coulomb] * self.z[self._coulomb]
+        variance = (1.0 - row.unclear) * self._variance + row.unclear * self._slow_variance
         return Innovation(
             row.y - dot(w, self.z),
             ca.fmax(dot(w, self._Cw), 0.0),
             (row.unclear * dot(row.joint, coulomb)) ** 2,
-            dot(row.joint, ca.fmax(self._variance, self._least_variance)),
+            dot(row.joint, ca.fmax(variance, self._least_variance)),
         )
 
-    def _noise_seen(self, told: Innovation, warm: SX) -> SX:
-        """Change of a joint's variance: by what of the residual nothing else explains, where that is little.
+    def _noise_changes(self, row: Row, told: Innovation, warm: SX) -> list[tuple[str, SX, SX]]:
+        """Changes of a joint's variances: by what of the residual nothing else explains, where that is little.
 
         C does not count before a change: it has what rows weighed before the noise was known, and says too much.
         """
@@ -235,8 +242,11 @@ class RecursiveLeastSquares:
         left = ca.fmax(told.value**2 - others, 0.0)
         seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
         memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
-        share = ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
-        return SX(share * (seen - self._variance))
+        share = row.joint * ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
+        return [
+            ("residual_variance", self._variance, share * (1.0 - row.unclear) * (seen - self._variance)),
+            ("slow_variance", self._slow_variance, share * row.unclear * (seen - self._slow_variance)),
+        ]
 
     def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
         """A mean of each joint, with that of this row moved towards the value."""
