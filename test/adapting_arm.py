@@ -57,21 +57,22 @@ def run(
     dt: float = 1e-3,
     friction: tuple[float, float] = (0.0, 0.0),
     later: tuple[float, RobotModel] | None = None,
+    until: float = np.inf,
     push: Callable[[float], FloatArray | float] | None = None,
 ) -> dict[str, FloatArray]:
     """Law and arm in steps of dt, the effort held over each, the arm by a midpoint rule; the last state.
 
-    From a time on it is another arm; `push` is an effort from outside, by time.
+    From a time on, until another, it is another arm; `push` is an effort from outside, by time.
     """
-    function, vector = plant(model, friction), packed(law.gains, gains)
-    other = plant(later[1], friction) if later else function
+    own, vector = plant(model, friction), packed(law.gains, gains)
+    other = plant(later[1], friction) if later else own
     first = motion(0.0, model.n)
     q, qd = first["q"], first["qd"]
     x = packed(law.state, state)
     if law.initial is not None:
         found = unpacked(law.state, np.asarray(law.initial(q, qd, vector)).ravel())
         x = packed(law.state, {**found, **(state or {})})
-    tau = np.asarray(function(q, qd, np.zeros(model.n))[1]).ravel()
+    tau = np.asarray(own(q, qd, np.zeros(model.n))[1]).ravel()
     for k in range(round(duration / dt)):
         reference = packed(law.reference, motion(k * dt, model.n))
         before = unpacked(law.state, x)
@@ -79,8 +80,7 @@ def run(
         tau, x, telemetry = (np.asarray(value).ravel() for value in found)
         if watch is not None:
             watch(q, qd, before, unpacked(law.telemetry, telemetry))
-        if later and k * dt >= later[0]:
-            function = other
+        function = other if later and later[0] <= k * dt < until else own
         acting = tau + (push(k * dt) if push else 0.0)
         middle = qd + 0.5 * dt * np.asarray(function(q, qd, acting)[0]).ravel()
         acceleration = np.asarray(function(q + 0.5 * dt * qd, middle, acting)[0]).ravel()

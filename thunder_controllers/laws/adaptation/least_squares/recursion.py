@@ -19,13 +19,9 @@ SX = ca.SX
 SETTLED = 8.0
 """Of 1/ω, since a change: two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 % of the time before."""
 
-WARM = 30.0
-"""Of 1/ω, since the activation: before, a large innovation says that nothing is known yet."""
-
 JUDGED = 60.0
-"""The same: before, variances are of less than two samples, and a large innovation over them says nothing of a body,
-but may be of one. C and variances then start again: rows of an arm without it would be believed for ever, and what
-they do not explain be taken for noise. Of UR5s that pick a body up then, a third was more than 5 mrad off later.
+"""Of 1/ω, since the activation: before, variances are of less than two samples, and a large innovation over them says
+nothing of a body, but may be of one. Everything is then forgotten: what an arm without it told would stay believed.
 """
 
 CORRELATED = 4.0
@@ -34,10 +30,10 @@ CORRELATED = 4.0
 AVERAGED, REMEMBERED = 0.08, 1.0
 """Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, the weight, at most."""
 
-LATEST = 0.1
+LATEST, RISE = 0.1, 4.0
 """Share of the time since the activation over which a variance is averaged: the guess at first, which may be 2000 times
 too much, and innovations from before anything was known are forgotten in two seconds. Of 0.05 to 0.15, alike for a
-UR10, an xArm7 and a Panda.
+UR10, an xArm7 and a Panda. And the rate by which it rises at most [1/s]: a body is noticed before it counts as noise.
 """
 
 FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
@@ -83,8 +79,8 @@ class RecursiveLeastSquares:
     Filtered noise stays the same for 4/ω; that all rows of that time say as much as one is in r. F_C u is the joint's
     Coulomb friction times the share u of time in which it was too slow for two numbers to say what friction is. σ_i² is
     the variance of its own residuals of late, (1 − u) times that while it moved and u times that while it was slow:
-    where a robot compensates its friction by the velocity, a joint sticks though F_C is none. Nothing is forgotten but
-    at `JUDGED`; y − wᵀθ counts up to `OUTLIER` of its variance.
+    where a robot compensates its friction by the velocity, a joint sticks though F_C is none. y − wᵀθ counts up to
+    `OUTLIER` of its variance.
 
     Where the mean of (y − wᵀθ)² over its variance exceeds the gain `change_threshold`, the body that the end effector
     carries has changed: what is known of that link is forgotten at once, what is known of the joints is kept. Rows
@@ -92,6 +88,9 @@ class RecursiveLeastSquares:
     body explains the first one: something touches the arm. Then θ and C start again from those before the first one.
     They are taken back altogether once they explain the rows again in which an unknown body would show: the contact has
     passed, and nothing was learnt of it.
+
+    Before `JUDGED` noise is not known, and a mean innovation beyond `OUTLIER` may be of a body: no noise is learnt from
+    then on, and everything is forgotten at `JUDGED`, and again at every change until as long has passed since.
 
     State and covariance are without units, over the deviations of the prior. θ is never projected.
 
@@ -131,43 +130,40 @@ class RecursiveLeastSquares:
         self._coulomb = slice(rows.size + robot.n, rows.size + 2 * robot.n)
         turn, dt = self._state("told_turn", 0.0, "1", "Index of the joint whose row is next."), signals.dt
         self._time = self._state("told_time", 0.0, "s", "Since the activation.")
-        suspected = self._state("suspected", 0.0, "1", "Whether a mean innovation was none of noise at first.")
-        judged = self._time * omega > JUDGED
-        self._knows_noise = suspected * judged  # C is of rows after its new start alone
+        doc = "Whether a mean innovation was none of noise before that was known."
+        suspected = self._state("suspected", 0.0, "1", doc)
         self._declare_knowledge(start)
         self._declare_change(robot.n)
         self._declare_noise(effort_limits(robot))
         row = rows.of(turn)
         told = self._innovation(robot, row, scale)
-        warm = self._time * omega > WARM
-        settled = 1.0 - (self.age >= 0.0) * (self.age * omega < SETTLED)
+        settled = 1.0 - (self._age >= 0.0) * (self._age * omega < SETTLED)
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        noisy = ca.mmax(ca.fmax(self._variance, self._slow_variance) / self._first_variance) > 1.0
-        first = judged * ((self._time - dt) * omega <= JUDGED)
-        anew = first * ca.fmax(suspected, noisy)
-        changed = (ca.mmax(surprise) > self._threshold) * judged * settled * (1.0 - restored)
+        surprised = (ca.mmax(surprise) > self._threshold) * settled * (1.0 - restored)
+        judged, at_once = self._time * omega > JUDGED, (self._time - dt) * omega <= JUDGED
+        anew = suspected * judged * ca.fmax(at_once, surprised)
+        changed = surprised * judged * (1.0 - anew)
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
-        learnt_noise = {
-            name: ca.if_else(anew, ca.fmin(before, self._first_variance), before + used * change)
-            for name, before, change in self._noise_changes(row, told, warm)
-        }
+        noise = self._noise_learnt(row, told, used * ca.fmax(judged, 1.0 - suspected))
         learnt = self._learnt(row, scale, told, used, changed, restored)
+        sure = judged * (self._age * omega > JUDGED)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
-            "suspected": ca.fmax(suspected, ca.if_else(judged, anew, ca.mmax(surprise) > OUTLIER)),
-            **learnt_noise,
-            "surprise": ca.if_else(used, surprise, 1.0),
+            "suspected": ca.fmax(suspected * (1.0 - sure), (1.0 - judged) * (ca.mmax(surprise) > OUTLIER)),
+            **noise,
+            "surprise": ca.if_else(used * (1.0 - anew), surprise, 1.0),
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
             **learnt,
             "covariance": ca.if_else(anew, self._first_covariance, learnt["covariance"]),
-            **self._changes(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
+            "forgotten_age": ca.if_else(changed + anew, 0.0, self._age + (self._age >= 0.0) * dt),
+            "change": self._kind(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
         }
 
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
@@ -202,9 +198,11 @@ class RecursiveLeastSquares:
             unit="1",
             doc="Mean squared innovation of a joint over its variance that says that another body is carried.",
         )
-        self.age = self._state("change_age", -1.0, "s", "Since the last change; negative before the first.")
+        doc = "Since something was last forgotten; negative if nothing was."
+        self._age = self._state("forgotten_age", -1.0, "s", doc)
         doc = "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact, 4 one that has passed."
         self.change = self._state("change", NONE, "1", doc)
+        self.age = SX(ca.if_else(self.change == NONE, -1.0, self._age))
         self._open = SX((self.change == CHANGED) + (self.change == TOUCHED))
         self.before = self._state("told_before", 0.0, "1", "What was told before the change.", self.z.numel())
         self._covariance_before = self._declare_covariance("covariance_before", "Of told_before, as covariance.")
@@ -233,20 +231,22 @@ class RecursiveLeastSquares:
             dot(row.joint, ca.fmax(variance, self._least_variance)),
         )
 
-    def _noise_changes(self, row: Row, told: Innovation, warm: SX) -> list[tuple[str, SX, SX]]:
-        """Changes of a joint's variances: by what of the residual nothing else explains, where that is little.
+    def _noise_learnt(self, row: Row, told: Innovation, used: SX) -> dict[str, SX]:
+        """A joint's variances, moved towards what of the residual nothing else explains, where that is little.
 
-        C does not count before a change: it has what rows weighed before the noise was known, and says too much.
+        C does not count before anything was forgotten: it has what rows weighed before the noise was known, and says
+        too much.
         """
-        others = told.of_rest + ca.fmax(self.age >= 0.0, self._knows_noise) * told.of_parameters
+        others = told.of_rest + (self._age >= 0.0) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
-        seen = ca.if_else(warm, ca.fmin(left, OUTLIER * told.of_noise), left)
         memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
-        share = row.joint * ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
-        return [
-            ("residual_variance", self._variance, share * (1.0 - row.unclear) * (seen - self._variance)),
-            ("slow_variance", self._slow_variance, share * row.unclear * (seen - self._slow_variance)),
-        ]
+        seen = ca.fmin(left, (1.0 + RISE * memory) * told.of_noise)
+        share = row.joint * used * ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
+        moving, slow = self._variance, self._slow_variance
+        return {
+            "residual_variance": moving + share * (1.0 - row.unclear) * (seen - moving),
+            "slow_variance": slow + share * row.unclear * (seen - slow),
+        }
 
     def _averaged(self, mean: SX, row: Row, value: SX, time: float) -> SX:
         """A mean of each joint, with that of this row moved towards the value."""
@@ -278,11 +278,8 @@ class RecursiveLeastSquares:
             "covariance": self._packed(C),
         }
 
-    def _changes(self, changed: SX, restored: SX, differs: SX) -> dict[str, SX]:
-        """Next kind of change, and its age: of a body if what was told before does not hold after a while."""
-        kind = ca.if_else(self._open * (self.age > CONTACT) * differs, BODY, self.change)
+    def _kind(self, changed: SX, restored: SX, differs: SX) -> SX:
+        """Next kind of change: of a body if what was told before does not hold after a while."""
+        kind = ca.if_else(self._open * (self._age > CONTACT) * differs, BODY, self.change)
         another = ca.if_else(self._open, TOUCHED, CHANGED)
-        return {
-            "change_age": ca.if_else(changed, 0.0, self.age + (self.age >= 0.0) * self._signals.dt),
-            "change": ca.if_else(changed, another, ca.if_else(restored, LET_GO, kind)),
-        }
+        return SX(ca.if_else(changed, another, ca.if_else(restored, LET_GO, kind)))
