@@ -36,6 +36,9 @@ too much, and innovations from before anything was known are forgotten in two se
 UR10, an xArm7 and a Panda. And the rate by which it rises at most [1/s]: a body is noticed before it counts as noise.
 """
 
+CLIPPED = 0.68
+"""A Gaussian value squared, counted as c variances at most, keeps 1 − e^(−0.68 c) of its mean, to 3 %."""
+
 FIRST_NOISE, LEAST_NOISE = 2e-3, 2e-5
 """Standard deviation of a joint's residual over its effort limit: at first, and what no model is better than."""
 
@@ -89,8 +92,8 @@ class RecursiveLeastSquares:
     They are taken back altogether once they explain the rows again in which an unknown body would show: the contact has
     passed, and nothing was learnt of it.
 
-    Before `JUDGED` noise is not known, and a mean innovation beyond `OUTLIER` may be of a body: no noise is learnt from
-    then on, and everything is forgotten at `JUDGED`, and again at every change until as long has passed since.
+    Before `JUDGED` noise is not known, and a mean innovation beyond `OUTLIER` may be of a body: everything is forgotten
+    at `JUDGED`, with variances above the first guess, and again at every change until as long has passed since.
 
     State and covariance are without units, over the deviations of the prior. θ is never projected.
 
@@ -148,14 +151,14 @@ class RecursiveLeastSquares:
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
-        noise = self._noise_learnt(row, told, used * ca.fmax(judged, 1.0 - suspected))
+        noise = self._noise_learnt(row, told, used)
         learnt = self._learnt(row, scale, told, used, changed, restored)
         sure = judged * (self._age * omega > JUDGED)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
             "suspected": ca.fmax(suspected * (1.0 - sure), (1.0 - judged) * (ca.mmax(surprise) > OUTLIER)),
-            **noise,
+            **{name: ca.if_else(anew, ca.fmin(value, self._first_variance), value) for name, value in noise.items()},
             "surprise": ca.if_else(used * (1.0 - anew), surprise, 1.0),
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
@@ -240,7 +243,8 @@ class RecursiveLeastSquares:
         others = told.of_rest + (self._age >= 0.0) * told.of_parameters
         left = ca.fmax(told.value**2 - others, 0.0)
         memory = ca.fmin(0.5 * CORRELATED / self._omega + LATEST * self._time, REMEMBERED)
-        seen = ca.fmin(left, (1.0 + RISE * memory) * told.of_noise)
+        most = 1.0 + RISE * memory
+        seen = ca.fmin(left, most * told.of_noise) / (1.0 - ca.exp(-CLIPPED * most))
         share = row.joint * used * ca.fmin(1.0, self._period / memory) * (others < told.of_noise)
         moving, slow = self._variance, self._slow_variance
         return {
