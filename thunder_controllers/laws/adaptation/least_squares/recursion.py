@@ -33,7 +33,7 @@ AVERAGED, REMEMBERED = 0.08, 1.0
 LATEST, RISE = 0.1, 4.0
 """Share of the time since the activation over which a variance is averaged: the guess at first, which may be 2000 times
 too much, and innovations from before anything was known are forgotten in two seconds. Of 0.05 to 0.15, alike for a
-UR10, an xArm7 and a Panda. And the rate by which it rises at most [1/s]: a body is noticed before it counts as noise.
+UR10, an xArm7 and a Panda. And by what rate it rises at most in the end [1/s]: a body is noticed before it is noise.
 """
 
 CLIPPED = 0.68
