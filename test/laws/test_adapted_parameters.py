@@ -169,9 +169,9 @@ def test_a_body_that_is_picked_up_is_learnt_by_the_mask_alone(panda: RobotModel)
     nominal, found = panda.links[-1].inertia.pi, []
     heavier = carrying(panda, nominal + np.eye(10)[0])
     built = build_law(panda, "least_squares", adapted_parameters="mass")
-    run(built, panda, 6.0, FEEDBACK, later=(2.5, heavier), watch=lambda *at: found.append(at[3]))
+    run(built, panda, 7.0, FEEDBACK, later=(3.5, heavier), watch=lambda *at: found.append(at[3]))
     std, picked_up = (np.array([one[name] for one in found]) for name in ("pi_std", "picked_up"))
-    assert (std[:, 1:] == 0.0).all() and std[2600:, 0].max() > 10.0 * std[2400, 0]
+    assert (std[:, 1:] == 0.0).all() and std[3600:, 0].max() > 10.0 * std[3400, 0]
     np.testing.assert_allclose(picked_up[-1], np.eye(10)[0], rtol=0, atol=5e-3)
     assert (picked_up[:, 1:] == 0.0).all()
 
