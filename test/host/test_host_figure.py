@@ -164,6 +164,8 @@ class Rehearsed(Run):
         (Figure([2.6, 0.1], [0.1]), "the position of .* is .*valid: \\["),
         (Figure([0.1, 0.9], [1.0]), "the velocity of .* is "),
         (Figure([0.01, -2.9], [0.5, 0.0007]), "the position of "),  # of a period too long to be played to its end
+        (Figure([1e-12, 0.3], [1e9, 0.1]), "the figure, of 1e\\+09 Hz, has not begun anew.*slower"),
+        (Figure([1e-4, 1e-4], [250.0, 249.99]), "the figure, of 250 Hz, has not begun anew.*slower"),
     ],
 )
 def test_a_figure_that_the_joints_cannot_follow_is_refused_and_said_when(
@@ -172,7 +174,7 @@ def test_a_figure_that_the_joints_cannot_follow_is_refused_and_said_when(
     run = Rehearsed(library)
     with pytest.raises(LawError, match=f"trace: after .* s {message}"):
         run.host.trace(figure)
-    run.host.trace(Figure([0.3], [0.1, 0.2]))
+    run.host.trace(Figure([0.3, 0.0], [0.1, 1e9]))  # what does not move is no reason
 
 
 def test_the_default_figure_is_within_the_panda_and_a_larger_one_is_not(panda_folder: Path) -> None:

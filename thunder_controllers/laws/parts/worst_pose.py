@@ -118,11 +118,15 @@ class ArmInertia:
         if near is not None:
             poses, M, J = (np.concatenate(both) for both in zip((poses, M, J), (near, *self._at(near)), strict=True))
         begin = [poses[np.argsort(value(M, J).value)[-starts:]] for value in values]
-        found, q = self._best(*self._ascend(values, np.concatenate(begin)), len(values), max(starts // 3, 1))
+        kept = max(starts // 3, 1)
+        found, q = self._best(*self._ascend(values, np.concatenate(begin)), len(values), kept)
+        going = np.arange(len(values))
         for _ in range(SWEEPS):
-            before = found
-            found, q = self._ascend(values, self._swept(values, found, q))
-            if (found <= (1.0 + 1e-3) * before).all():
+            rows, searched = (kept * going[:, None] + np.arange(kept)).ravel(), [values[i] for i in going]
+            before = found[rows]
+            found[rows], q[rows] = self._ascend(searched, self._swept(searched, before, q[rows]))
+            going = going[(found[rows] > (1.0 + 1e-3) * before).reshape(-1, kept).any(axis=1)]
+            if not going.size:
                 break
         return self._best(found, q, len(values), 1)
 

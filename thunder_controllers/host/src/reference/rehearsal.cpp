@@ -72,10 +72,18 @@ void Rehearsal::follow(const Motion& motion) {
 /// Coming to rest, the start, and one period: what follows is the same again.
 void Rehearsal::trace(const Motion& motion) {
   const Figure& figure = *motion.figure;
-  const double fastest = *std::max_element(figure.frequency.begin(), figure.frequency.end());
+  double fastest = 0.0;
+  for (std::size_t i = 0; i < figure.amplitude.size(); ++i) {
+    if (figure.amplitude[i] != 0.0) fastest = std::max(fastest, figure.frequency[i]);
+  }
   const double period = std::min(kPeriod, 1.0 / (kFewestSamples * fastest));
-  double end = std::min(kLongestWay, figure.ramp_time + figure.period(kLongestWay));
-  for (double time = period; time <= end; time += period) {
+  const double longest = kLongestWay / kPeriod * period;
+  double end = std::min(kLongestWay, figure.ramp_time + figure.period(longest));
+  if (end > longest) {
+    refuse("trace", longest, "the figure, of " + format(fastest) + " Hz, has not begun anew",
+           "a shorter ramp_time, slower sinusoids, or frequencies that are multiples of one");
+  }
+  for (double time = period; time <= std::min(end, longest); time += period) {
     if (player_.is_stopping()) end += period;
     play(motion, time, period, "trace");
   }

@@ -153,7 +153,7 @@ class RecursiveLeastSquares:
         kept = self._packed(self._covariance_before)
         noise = self._noise_learnt(row, told, used)
         learnt = self._learnt(row, scale, told, used, changed, restored)
-        sure = judged * (self._age * omega > JUDGED)
+        sure = self._age * omega > JUDGED
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
