@@ -261,7 +261,7 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
     ]
     steps = [
         {
-            "label": escape(f"t = {arms[0].frames.t[k]:.2f} s — {_captions(arms, k)}"),
+            "label": "<br>".join([f"t = {arms[0].frames.t[k]:.2f} s", *_captions(arms, k)]),
             "method": "animate",
             "args": [[str(k)], {**now, "frame": {"duration": 0, "redraw": True}}],
         }
@@ -269,8 +269,8 @@ def _controls(arms: Sequence[Arm], samples: range, every: float) -> dict[str, An
     ]
     slider = {
         "steps": steps,
-        "x": 0.2,
-        "len": 0.8,
+        "x": 0.25,
+        "len": 0.75,
         "y": 0,
         "ticklen": 0,
         "minorticklen": 0,
@@ -300,8 +300,8 @@ def _layout(arms: Sequence[Arm]) -> dict[str, Any]:
     }
 
 
-def _captions(arms: Sequence[Arm], k: int) -> str:
-    return "; ".join(arm.caption(min(k, len(arm.frames.t) - 1)) for arm in arms)
+def _captions(arms: Sequence[Arm], k: int) -> list[str]:
+    return [escape(arm.caption(min(k, len(arm.frames.t) - 1))) for arm in arms]
 
 
 def _box(arms: Sequence[Arm]) -> tuple[FloatArray, FloatArray]:
