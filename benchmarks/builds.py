@@ -8,6 +8,8 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PANDA = REPOSITORY / "config" / "robots" / "panda.yaml"
 SCENARIO = REPOSITORY / "config" / "scenarios" / "panda_lissajous_wrong_last_link.yaml"
 THUNDER = [sys.executable, "-m", "thunder_dynamics.cli"]
+IMPORTS = ((), ("numpy",), ("numpy", "casadi"), ("numpy", "casadi", "mujoco"))
 CHAIN_JOINTS, LONG_CHAIN_JOINTS = 30, 60
 DYN = ("mass", "CoM_x", "CoM_y", "CoM_z", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
@@ -58,13 +61,16 @@ def time_commands(folder: Path, repeats: int = 3) -> dict[str, dict[str, float]]
     commands = {"--help": ["--help"], "list robots": ["list", "robots"], "info panda": ["info", "panda"], "demo": demo}
     result: dict[str, dict[str, float]] = {}
     for name, words in commands.items():
-        times = []
-        for _ in range(repeats + 1):  # the first one compiles what is new
-            started, used = time.time(), _children_time()
-            _run([*THUNDER, *words], None)
-            times.append((time.time() - started, _children_time() - used))
-        wall, processor = (min(one) for one in zip(*times[1:], strict=True))
-        result[name] = {"wall": wall, "processor": processor}
+        result[name] = _least(partial(_run, [*THUNDER, *words], None), repeats)
+    return result
+
+
+def time_imports(repeats: int = 3) -> dict[str, dict[str, float]]:
+    """The same of Python and what it imports, without which no command is."""
+    result: dict[str, dict[str, float]] = {}
+    for names in IMPORTS:
+        code = f"import {', '.join(names)}" if names else ""
+        result[", ".join(("Python", *names))] = _least(partial(_run, [sys.executable, "-c", code], None), repeats)
     return result
 
 
@@ -105,6 +111,16 @@ def random_body(rng: np.random.Generator) -> list[float]:
     second = ((points - com) * masses[:, None]).T @ (points - com)
     inertia = np.trace(second) * np.eye(3) - second
     return [float(v) for v in (masses.sum(), *com, *inertia[np.triu_indices(3)])]
+
+
+def _least(run: Callable[[], None], repeats: int) -> dict[str, float]:
+    times = []
+    for _ in range(repeats + 1):  # the first one compiles what is new
+        started, used = time.time(), _children_time()
+        run()
+        times.append((time.time() - started, _children_time() - used))
+    wall, processor = (min(one) for one in zip(*times[1:], strict=True))
+    return {"wall": wall, "processor": processor}
 
 
 def _children_time() -> float:

@@ -9,8 +9,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from thunder_dynamics.codegen import toolchain
-
 PACKAGES = {
     "Pinocchio": "libpinocchio",
     "CasADi": "casadi",
@@ -24,6 +22,8 @@ SMALLEST_BUFFER = 64 * 2**20
 
 def describe(flags: Sequence[str], core: int) -> dict[str, Any]:
     """Everything to state beside a figure."""
+    from thunder_dynamics.codegen import toolchain  # and none of ours where others are timed
+
     return {
         "processor": processor(),
         "cores": os.cpu_count(),

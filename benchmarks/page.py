@@ -13,14 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from batch import LAW
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-KEPT = DOCS / "data" / "benchmarks.json"
+KEPT, PEERS = (DOCS / "data" / f"{name}.json" for name in ("benchmarks", "array_peers"))
 PAGE = DOCS / "results" / "benchmarks.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 KINDS = ("warm1", "warm2", "cold")
+PRECISIONS = ("double", "single")
 STYLE = {"svg.hashsalt": "thunder", "svg.fonttype": "none", "font.size": 9}
 
 TARGETS = {
@@ -48,6 +50,19 @@ PUBLISHED = {
     "Yr: C core": (32279, 5197),
 }
 """Times of a Panda [ns] of another generator and of Pinocchio's beside it: Baracca et al. 2025, of their machine."""
+
+
+BUILDS = {"panda, all cores": (15.0, 6.0), "chain30, all cores": (45.3, 10.0), "chain60, all cores": (94.3, 20.0)}
+"""Seconds of wall time of builds: when CasADi wrote the C, of 60 joints when first measured, and what is aimed at."""
+
+WAITING = {
+    "`thunder --help`": (1.8, 0.3),
+    "`thunder list robots`": (0.51, 0.3),
+    "`thunder info panda`": (1.06, 0.3),
+    "`thunder demo`": (6.9, 4.0),
+    "an installation compiles the host": (77.7, 60.0),
+}
+"""Seconds of wall time of what a person waits for: when first measured, and what is aimed at."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -90,10 +105,10 @@ def figures(document: Mapping[str, Any]) -> str:
     )
     worst = max(one["deviation"] for one in document["agreement"].values())
     parts = [
-        f"{about}. Agreement with Pinocchio: at worst {worst:.0e}, relative.",
+        f"{about}. Agreement with Pinocchio: at worst {worst:.0e}, relative.{_peak(document.get('limits'))}",
         "### One state\n\n![Times of one state](../images/benchmarks-one-state.svg)",
         _table(
-            ["ns", "warm", "σ", "CV", "pass 2", "Pinocchio", "faster", "before", "aimed at", "cold", "CV", "faster"],
+            "ns|warm|σ|CV|pass 2|Pinocchio|faster|before|aimed at|limit|cold|CV|faster".split("|"),
             _states(document),
         ),
     ]
@@ -102,8 +117,10 @@ def figures(document: Mapping[str, Any]) -> str:
     if document["batch"]:
         parts += [
             "### Many states\n\n![Times of many states](../images/benchmarks-many-states.svg)",
-            _table(["ns a state", *_batch_titles(document["batch"])], _batches(document["batch"])),
+            _table(["ns a state", *_batch_titles(document["batch"]), "operations alone"], _batches(document)),
         ]
+    if PEERS.is_file():
+        parts += ["### Many states, by other libraries", _peers(json.loads(PEERS.read_text(encoding="utf-8")))]
     if many := document.get("regressors"):
         rows = [[name, *("" if one is None else f"{one:.0f}" for one in row)] for name, row in many["rows"].items()]
         parts += ["### Regressors of many states", _table(["ns a state", *many["columns"]], rows)]
@@ -111,15 +128,19 @@ def figures(document: Mapping[str, Any]) -> str:
         rows = [[name, f"{row[0]:.1f}", f"{row[1]:.1f}", f"{row[2]:.0f}"] for name, row in loops["rows"].items()]
         parts += ["### Closed loops", _table(["a Panda", *loops["columns"]], rows)]
     if document["builds"]:
-        parts.append(
-            "### Building\n\n" + _table(["robot", "wall [s]", "generate", "compile", "processor"], _builds(document))
-        )
+        titles = ["robot", "wall [s]", "before", "aimed at", "generate", "compile", "processor"]
+        parts.append("### Building\n\n" + _table(titles, _builds(document)))
     if document["waiting"]:
         took = {f"`thunder {k}`": v for k, v in document["waiting"].items()}
         if document.get("installation"):  # which what is kept of older runs has not
             took["an installation compiles the host"] = document["installation"]
-        rows = [[name, f"{v['wall']:.2f}", f"{v['processor']:.2f}"] for name, v in took.items()]
-        parts.append("### Waiting\n\n" + _table(["command, all compiled before", "wall [s]", "processor [s]"], rows))
+        took |= {f"limit: {names}": v for names, v in document.get("imports", {}).items()}
+        rows = [
+            [name, f"{v['wall']:.2f}", *_aims(WAITING.get(name), ".2g"), f"{v['processor']:.2f}"]
+            for name, v in took.items()
+        ]
+        titles = ["command, all compiled before", "wall [s]", "before", "aimed at", "processor [s]"]
+        parts.append("### Waiting\n\n" + _table(titles, rows))
     return "\n\n".join(parts) + "\n"
 
 
@@ -136,6 +157,7 @@ def _states(document: Mapping[str, Any]) -> list[list[str]]:
             _times(worst),
             _times(before),
             _times(target),
+            _limit(document, name, "scalar"),
             f"{row['cold']:.0f}",
             f"{deviation['cold'] / row['cold']:.0%}",
             _times(ratios and ratios["cold"]),
@@ -169,16 +191,51 @@ def _batch_titles(batch: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _batches(batch: Mapping[str, Any]) -> list[list[str]]:
-    return [[name, *("" if one is None else f"{one:.0f}" for one in row)] for name, row in batch["rows"].items()]
+def _batches(document: Mapping[str, Any]) -> list[list[str]]:
+    return [
+        [name, *("" if one is None else f"{one:.0f}" for one in row), _limit(document, name, "lanes")]
+        for name, row in document["batch"]["rows"].items()
+    ]
+
+
+def _limit(document: Mapping[str, Any], name: str, rate: str) -> str:
+    """Time of the operations of a row alone [ns], as fast as a core does any."""
+    limits = document.get("limits", {"operations": {}})
+    key = "control step, last link adapted" if name == LAW else name.partition(":")[0]
+    return f"{limits['operations'][key] / limits[rate]:.0f}" if key in limits["operations"] else ""
+
+
+def _peak(limits: Mapping[str, Any] | None) -> str:
+    if limits is None:
+        return ""
+    return f" Operations in a nanosecond at most: {limits['scalar']:.3g}, in lanes {limits['lanes']:.3g}."
+
+
+def _peers(found: Mapping[str, Any]) -> str:
+    """Times of other libraries, of their own run, beside ours there."""
+    about = f"{found['processor']}; " + ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    rows = [
+        [name, *(f"{row[kind]:.0f}" if kind in row else "" for kind in PRECISIONS)]
+        for name, row in found["rows"].items()
+    ]
+    return f"{about}.\n\n" + _table(["ns of processor time a state", *PRECISIONS], rows)
 
 
 def _builds(document: Mapping[str, Any]) -> list[list[str]]:
     return [
-        [f"{name}, {how}", *(f"{took[key]:.1f}" for key in ("total", "generate", "compile", "processor"))]
+        [
+            f"{name}, {how}",
+            f"{took['total']:.1f}",
+            *_aims(BUILDS.get(f"{name}, {how}"), ".3g"),
+            *(f"{took[key]:.1f}" for key in ("generate", "compile", "processor")),
+        ]
         for name, ways in document["builds"].items()
         for how, took in ways.items()
     ]
+
+
+def _aims(both: tuple[float, float] | None, form: str) -> list[str]:
+    return ["", ""] if both is None else [format(one, form) for one in both]
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

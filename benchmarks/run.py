@@ -11,7 +11,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import batch
 import builds
 import closed_loops
 import instructions
+import limits
 import machine
 import regressors
 import table
@@ -61,10 +62,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     document["agreement"], document["timings"] = table.checks(lines), table.timings(lines)
     document["batch"] = _batch(options)
     document["regressors"] = regressors.measure(options.batches) if document["batch"] else {}
+    lanes = document["batch"].get("lanes", 2)
+    document["limits"] = limits.measure(_functions(document["timings"]), lanes, options.work)
     document["loops"] = closed_loops.measure() if "simulation" in options.parts else {}
     document["builds"] = _builds(options, core)
     document["simulation"] = _simulation(options, core)
     document["waiting"] = _waiting(options)
+    document["imports"] = builds.time_imports() if "waiting" in options.parts else {}
     document["installation"] = _installation(options)
     document["instructions"] = _instructions(options, document["skipped"])
     wanted = table.speed_requirements(document["timings"])
@@ -78,6 +82,11 @@ def _batch(options: argparse.Namespace) -> dict[str, Any]:
         return {}
     _say("evaluating batches")
     return batch.measure(options.batches)
+
+
+def _functions(timings: Mapping[str, Any]) -> list[str]:
+    """Those that a core or a batch of it has times of."""
+    return sorted({name.partition(":")[0] for name in timings if name.endswith(": C core")} | {*batch.FUNCTIONS})
 
 
 def _waiting(options: argparse.Namespace) -> dict[str, Any]:

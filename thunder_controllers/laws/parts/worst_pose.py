@@ -120,13 +120,14 @@ class ArmInertia:
         begin = [poses[np.argsort(value(M, J).value)[-starts:]] for value in values]
         kept = max(starts // 3, 1)
         found, q = self._best(*self._ascend(values, np.concatenate(begin)), len(values), kept)
-        going = np.arange(len(values))
+        going = list(range(len(values)))
         for _ in range(SWEEPS):
-            rows, searched = (kept * going[:, None] + np.arange(kept)).ravel(), [values[i] for i in going]
-            before = found[rows]
+            rows = (kept * np.array(going)[:, None] + np.arange(kept)).ravel()
+            searched, before = [values[i] for i in going], found[rows]
             found[rows], q[rows] = self._ascend(searched, self._swept(searched, before, q[rows]))
-            going = going[(found[rows] > (1.0 + 1e-3) * before).reshape(-1, kept).any(axis=1)]
-            if not going.size:
+            rises = np.asarray((found[rows] > (1.0 + 1e-3) * before).reshape(-1, kept).any(axis=1))
+            going = [i for i, is_better in zip(going, rises, strict=True) if is_better]
+            if not going:
                 break
         return self._best(found, q, len(values), 1)
 
