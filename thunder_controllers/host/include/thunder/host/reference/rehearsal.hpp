@@ -32,7 +32,8 @@ class Rehearsal {
             const Limits& limits);
 
   /// A plan with a known start. Throws HostError(law), `where` naming the motion, that says when which joint would leave
-  /// its limits, or how much of the way to a pose is missing.
+  /// its limits, how much of the way to a pose is missing, or that a figure turns too often to be played to where it
+  /// begins anew.
   void check(const MotionPlan& plan);
 
  private:
