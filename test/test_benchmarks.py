@@ -70,6 +70,19 @@ def test_rows_that_have_a_peer_are_compared_with_it(document: dict[str, Any]) ->
         assert math.isclose(rows[name]["times_faster"]["cold"], ratio, rel_tol=1e-12)
 
 
+def test_limits_are_of_all_that_is_timed_and_steps_take_more_than_what_they_are_made_of(
+    document: dict[str, Any],
+) -> None:
+    """A step needs G and M at least; with all links adapted more than with one. Registers hold more than one double."""
+    limits = document["limits"]
+    timed = {name.partition(":")[0] for name in document["timings"] if not name.startswith("pinocchio ")}
+    operations = limits["operations"]
+    assert timed <= set(operations)
+    last, of_all = (operations[f"control step, {which}"] for which in ("last link adapted", "all links adapted"))
+    assert operations["M"] + operations["G"] < last < of_all
+    assert limits["lanes"] > limits["scalar"] > 0.0
+
+
 @pytest.mark.parametrize(
     ("name", "passes", "value", "kept"),
     [
