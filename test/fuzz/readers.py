@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -534,13 +535,17 @@ def read_xacro() -> Target:
             guard(event, arguments)
 
     sys.addaudithook(check)
-    parse = xacro.parse
+    parse, xacro.warning = xacro.parse, lambda *_, **__: None
+    sys.setrecursionlimit(250)  # a macro that calls itself ends sooner
 
     def read(data: bytes) -> None:
         if data.count(b"**") > 3:
             return
         values = xacro_child._Arguments({})
-        xacro.parse = lambda text, name=None: parse(data.decode(errors="replace") if text is None else text, name)
+        read_files = chain([data], repeat(seeds[1]))  # what is included is none that includes itself without end
+        xacro.parse = lambda text, name=None: parse(
+            next(read_files).decode(errors="replace") if text is None else text, name
+        )
         try:
             text = xacro.process_file(str(path), mappings=values, verbosity=0).toprettyxml(indent="  ")
         except Exception as error:  # noqa: BLE001 - as xacro_child does
