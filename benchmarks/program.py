@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from shutil import copy, copytree
 from typing import Any
 
 from robot_text import robot_text
@@ -64,6 +65,14 @@ class Program:
             message = f"exit status {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
             raise BuildError(message, where=str(self.binary), valid="numbers that agree, exit status 0")
         return [line.split("\t") for line in result.stdout.splitlines()]
+
+    def copied(self, folder: Path) -> Program:
+        """The same, of copies in a folder: of other pages of memory."""
+        libraries = {
+            label: Path(copytree(path.parent, folder / label.split()[0])) / path.name
+            for label, path in self.libraries.items()
+        }
+        return Program(Path(copy(self.binary, folder)), self.robot, libraries)
 
 
 def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> Program:
