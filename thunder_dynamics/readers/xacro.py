@@ -111,6 +111,9 @@ def _run_child(
             raise RobotFileError(what, where=str(path), valid="a file that ends") from None
         said.seek(0)
         last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]
+    if done.returncode == -signal.SIGABRT or last == "MemoryError":  # no memory was left to say so otherwise
+        what = f"xacro cannot expand it (it takes more than {MEMORY >> 20} MiB of memory)"
+        raise RobotFileError(what, where=str(path), valid="a xacro file")
     if done.returncode:
         reason = signal.Signals(-done.returncode).name if done.returncode < 0 else last[:300]
         raise RobotFileError(f"xacro failed ({reason})", where=str(path), valid="a xacro file")

@@ -217,7 +217,7 @@ def _complaint(error: BaseException | None, request: Mapping[str, Any]) -> tuple
             return error.args[0], error.args[1], error.args[2]
         if isinstance(error, ArgException):
             return f"the argument '{error}' has no value", request["argument_option"], None
-        if isinstance(error, MemoryError):
+        if isinstance(error, (MemoryError, SystemError)):  # the latter where there is no memory for the former
             what = f"it takes more than {request['limits']['memory'] >> 20} MiB of memory"
         if isinstance(error, RecursionError):
             what = "it is nested too deeply, or contains itself"
