@@ -177,22 +177,20 @@ def test_an_attack_is_refused_with_one_error_in_time(package: Path, monkeypatch:
 @pytest.mark.parametrize(
     "call",
     [
-        "<xacro:m><x><xacro:insert_block name='b'/><xacro:insert_block name='b'/></x></xacro:m>",
-        "<xacro:insert_block name='b'/><xacro:insert_block name='b'/><x><xacro:m><b><xacro:insert_block name='b'/>"
-        "<b><xacro:insert_block name='b'/></b></b></xacro:m></x>",
-        "<link><mass value='${2*pi}'/></link><joint><xacro:insert_block name='b'/><xacro:insert_block name='b'/><x>"
-        "<xacro:property name='p'/><xacro:m><b><xacro:insert_block name='b'/><b><xacro:insert_block name='b'/></b></b>"
-        "<a/></xacro:m></x></joint>",
+        "<xacro:m><x>BB</x><c/></xacro:m>",
+        "BB<x><xacro:m><b>B<b>B</b></b><c/></xacro:m></x>",
+        "<x>BB<y><xacro:property name='p'/><xacro:m><b v='-0.897'>B<b>B</b></b><c/></xacro:m></y></x>",
     ],
-    ids=["once", "twice", "thrice"],
+    ids=["inside", "twice", "beside a property"],
 )
 def test_blocks_that_double_until_no_memory_is_left_are_told_as_that(
     package: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     """An interpreter without memory for a MemoryError raises SystemError or ends by SIGABRT; found by fuzzing."""
     monkeypatch.setattr(xacro, "MEMORY", 64 << 20)
+    body = call.replace("B", "<xacro:insert_block name='b'/>")
     with pytest.raises(RobotFileError, match="it takes more than 64 MiB of memory"):
-        expand(package, f"<xacro:macro name='m' params='*b'>{call}</xacro:macro><xacro:m><b/></xacro:m>")
+        expand(package, f"<xacro:macro name='m' params='*b **c'>{body}</xacro:macro><xacro:m><b/><c/></xacro:m>")
 
 
 def test_the_secret_would_be_read_if_the_folder_were_named(package: Path) -> None:
