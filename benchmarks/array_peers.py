@@ -152,6 +152,8 @@ def main() -> None:
         sys.exit("array_peers: no jax here; valid: an environment with frax, adam-robotics[jax] or mujoco-mjx")
     import numpy as np
 
+    for missing in (name for name in ("frax", "adam", "mujoco.mjx", "pinocchio") if not is_installed(name)):
+        print(f"{missing}: skipped, not installed")
     states, rows = np.random.default_rng(0).uniform(-1.0, 1.0, (3, given.count, 7)), dict[str, dict[str, float]]()
     for name, kind, took in (*arrays_timed(given.urdf, given.jax, states), *loops_timed(given.urdf, states)):
         rows.setdefault(name, {})[kind] = took

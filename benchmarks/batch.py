@@ -11,12 +11,12 @@ from typing import Any
 
 import builds
 import numpy as np
+from program import LAW
 
 from thunder_controllers.host import Library
 from thunder_dynamics import build, load_model
 
 FUNCTIONS = ("T_0_ee", "J_ee", "J_ee_dot", "M", "C", "G", "Y", "Yr", "inverse_dynamics", "forward_dynamics")
-LAW = "cartesian_backstepping"
 FEW, MANY = 1_000, 200_000
 COLUMNS = ("evaluate", "batch", "few in lanes", "many in lanes", "writing")
 """A loop in Python; `Library.batch`; the same in lanes, with results that stay in the cache and that do not; what

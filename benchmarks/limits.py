@@ -12,7 +12,7 @@ from typing import Any
 
 import builds
 import casadi as ca
-from program import ALL, LAST, LAW
+from program import ADAPTED, LAW
 
 from thunder_dynamics import load_model
 from thunder_dynamics.build import law_entry
@@ -25,10 +25,9 @@ from thunder_dynamics.law import build_law
 def measure(functions: Iterable[str], lanes: int, folder: Path) -> dict[str, Any]:
     """Operations of functions and steps by name; most operations in a nanosecond, `scalar` and in `lanes`."""
     robot = RobotExpressions(load_model(builds.PANDA))
-    operations = {name: _always(robot.function(name)) for name in functions}
-    for which, options in ((LAST, {}), (ALL, {"adapted_links": "all"})):
-        step = build_law(law_entry(LAW), robot, options).step
-        operations[f"control step, {which}"] = _always(step)
+    operations = {name: robot.operations(name) for name in functions}
+    for which, options in ADAPTED.items():
+        operations[f"control step, {which}"] = _always(build_law(law_entry(LAW), robot, options).step)
     program, source = folder / "peak", Path(__file__).with_name("peak.c")
     flags = [*toolchain.compile_flags(portable=False), "-std=c99", f"-DLANES={lanes}"]
     toolchain.run([*toolchain.compiler("c"), *flags, str(source), "-o", str(program)])

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from batch import LAW
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from program import LAST, LAW
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 KEPT, PEERS = (DOCS / "data" / f"{name}.json" for name in ("benchmarks", "array_peers"))
@@ -195,7 +195,7 @@ def _batches(document: Mapping[str, Any]) -> list[list[str]]:
 def _limit(document: Mapping[str, Any], name: str, rate: str) -> str:
     """Time of the operations of a row alone [ns], as fast as a core does any."""
     limits = document.get("limits", {"operations": {}})
-    key = "control step, last link adapted" if name == LAW else name.partition(":")[0]
+    key = f"control step, {LAST}" if name == LAW else name.partition(":")[0]
     return f"{limits['operations'][key] / limits[rate]:.0f}" if key in limits["operations"] else ""
 
 

@@ -30,6 +30,8 @@ HOST_FLAGS = ("-O2",)
 
 LAW = "cartesian_backstepping"
 LAST, ALL = "last link adapted", "all links adapted"
+ADAPTED: Mapping[str, Mapping[str, str]] = {LAST: {}, ALL: {"adapted_links": "all"}}
+"""Options of the law, by label."""
 
 PINOCCHIO_DEFINES = (
     "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
@@ -82,11 +84,10 @@ def make_program(model: RobotModel, folder: Path, *, portable: bool = False) -> 
         BuildError: if a compiler fails or Pinocchio's headers are missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    options: dict[str, dict[str, str]] = {LAST: {}, ALL: {"adapted_links": "all"}}
     shared: dict[str, Any] = {"portable": portable, "functions": ["inverse_dynamics"]}
     built = {
         label: build(model, [(LAW, given)], folder=folder / label.split()[0], **shared)
-        for label, given in options.items()
+        for label, given in ADAPTED.items()
     }
     robot = folder / "robot.txt"
     robot.write_text(robot_text(model), encoding="utf-8")

@@ -16,7 +16,7 @@ from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, 
 from thunder_dynamics.readers.limits import FILE_BYTES, MEMORY, OPEN_FILES, SECONDS
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.urdf_elements import parse_xml
-from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, packages_above
+from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, out_of_memory, packages_above
 
 
 def expand_xacro(
@@ -112,7 +112,7 @@ def _run_child(
         said.seek(0)
         last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]
     if done.returncode == -signal.SIGABRT or last == "MemoryError":  # no memory was left to say so otherwise
-        what = f"xacro cannot expand it (it takes more than {MEMORY >> 20} MiB of memory)"
+        what = f"xacro cannot expand it ({out_of_memory(MEMORY)})"
         raise RobotFileError(what, where=str(path), valid="a xacro file")
     if done.returncode:
         reason = signal.Signals(-done.returncode).name if done.returncode < 0 else last[:300]

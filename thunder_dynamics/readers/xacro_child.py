@@ -207,6 +207,11 @@ def _restrict(guard: _Guard) -> None:
     sys.addaudithook(guard)
 
 
+def out_of_memory(limit: int) -> str:
+    """What is said of an expansion that takes more than so many bytes."""
+    return f"it takes more than {limit >> 20} MiB of memory"
+
+
 def _complaint(error: BaseException | None, request: Mapping[str, Any]) -> tuple[str, str, int | None]:
     """What is wrong, what would be valid, and the line: xacro wraps what an expression raises, often several times."""
     from xacro.substitution_args import ArgException
@@ -218,7 +223,7 @@ def _complaint(error: BaseException | None, request: Mapping[str, Any]) -> tuple
         if isinstance(error, ArgException):
             return f"the argument '{error}' has no value", request["argument_option"], None
         if isinstance(error, (MemoryError, SystemError)):  # the latter where there is no memory for the former
-            what = f"it takes more than {request['limits']['memory'] >> 20} MiB of memory"
+            what = out_of_memory(request["limits"]["memory"])
         if isinstance(error, RecursionError):
             what = "it is nested too deeply, or contains itself"
         if isinstance(error, OSError):
