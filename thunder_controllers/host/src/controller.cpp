@@ -10,6 +10,7 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/feedback_margin.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/measurement.hpp"
 
 namespace thunder {
 namespace {
@@ -81,7 +82,8 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       law(library, library->law(law_name), initial),
       monitor(options, limits),
       inertia(library),
-      stops(inertia, options, limits),
+      felt(limits.effort.size(), total_delay(options), options.nominal_dt),
+      stops(inertia, felt, options, limits),
       limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),
       handover(limits.effort, limits.effort_rate, options.handover_time, options.nominal_dt),
@@ -93,6 +95,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
       robot_effort(safe_effort),
       applied_effort(safe_effort),
+      driven_effort(safe_effort),
       braked_effort(safe_effort),
       wanted_effort(safe_effort) {}
 
@@ -154,10 +157,14 @@ void Controller::install(std::unique_ptr<Parts> made) {
 void Controller::check_start(const double* q, const double* qd, const double* held_effort) const {
   const thunder_library& data = parts_->library->data();
   check_finite(q, data.n_joints, "activate: q");
-  check_range(q, data.position_lower, data.position_upper, data, " is at ", "activate: q");
+  // A soft stop brings a joint back that rests as far behind its limit as the stop begins before it.
+  const Limits& limits = parts_->limits;
+  std::vector<double> lower = limits.position_lower, upper = limits.position_upper;
+  for (std::size_t i = 0; i < lower.size(); ++i) lower[i] -= limits.position_margin[i], upper[i] += limits.position_margin[i];
+  check_range(q, lower.data(), upper.data(), data, " is at ", "activate: q");
   if (qd) check_finite(qd, data.n_joints, "activate: qd");
   if (!held_effort) return;
-  std::vector<double> lower = parts_->limiter.limit();
+  lower = parts_->limiter.limit();
   for (double& value : lower) value = -value;
   check_finite(held_effort, data.n_joints, "activate: held_effort");
   check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, " needs an effort of ",
@@ -177,6 +184,16 @@ bool Controller::find_gravity(const double* q) noexcept {
   std::vector<double>& part = p.options.gravity_compensated_by_robot ? p.robot_effort : p.safe_effort;
   std::copy_n(p.gravity.result(), part.size(), part.begin());
   return true;
+}
+
+/// What the efforts applied since the update before, less gravity, have made of the velocity.
+void Controller::observe(const double* q, const double* qd) noexcept {
+  Parts& p = *parts_;
+  p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
+  for (std::size_t i = 0; i < p.driven_effort.size(); ++i) {
+    p.driven_effort[i] = p.applied_effort[i] - p.safe_effort[i] - p.robot_effort[i];
+  }
+  p.felt.observe(p.inertia, qd, p.driven_effort.data());
 }
 
 void Controller::note_applied(const double* effort) noexcept {
@@ -246,6 +263,8 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   p.limiter.restart(held_effort(held));
   begin_handover(q, qd ? qd : rest.data(), rest.data());
   p.brake.restart();
+  p.felt.restart();
+  p.stops.restart(q);
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
   stopping_ = has_stopped_ = false;
@@ -370,7 +389,6 @@ GuardBits Controller::check(double t, const double* q, const double* qd, double 
     if (p.monitor.has_run_away()) faults_ |= kRunaway;
     if (p.monitor.is_lost()) faults_ |= kMeasurementLost;
     if (p.stops.is_exceeded(p.monitor.position())) faults_ |= kPositionExceeded;
-    if (p.monitor.resumes() && !p.stops.holds(q)) faults_ |= kPositionExceeded;
   }
   return guards | faults_ | (faults_ != 0 ? kStopping : 0u);
 }
@@ -401,7 +419,8 @@ GuardBits Controller::end_step(const Update& begun, double* effort) noexcept {
   p.brake.restart();
   p.handover.apply(begun.dt, p.law.effort());
   std::copy_n(p.law.effort(), p.library->n_joints(), p.wanted_effort.begin());
-  const GuardBits stopped = p.stops.apply(begun.q, begun.qd, p.safe_effort.data(), nullptr, p.law.effort());
+  observe(begun.q, begun.qd);
+  const GuardBits stopped = p.stops.apply(begun.q, begun.qd, p.safe_effort.data(), false, p.law.effort());
   const GuardBits limited = stopped | p.limiter.apply(p.law.effort(), begun.dt, effort);
   note_applied(effort);
   const bool falls_short = p.shortfall.update(p.wanted_effort.data(), effort, begun.dt) && limited != 0;
@@ -422,10 +441,9 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
   p.braked_effort = p.safe_effort;
   GuardBits limited = 0;
   if (brakes) {
-    if (p.monitor.resumes()) p.brake.resume();
-    p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
-    p.brake.apply(p.inertia, p.safe_effort.data(), qd, p.braked_effort.data());
-    limited = p.stops.apply(q, qd, p.safe_effort.data(), &p.brake, p.braked_effort.data());
+    observe(q, qd);
+    p.brake.apply(p.inertia, p.felt, p.safe_effort.data(), qd, p.braked_effort.data());
+    limited = p.stops.apply(q, qd, p.brake.bias(), true, p.braked_effort.data());
   }
   limited |= p.limiter.apply(p.braked_effort.data(), elapsed, effort);
   note_applied(effort);

@@ -197,6 +197,7 @@ class Controller {
     LawRunner law;
     MeasurementMonitor monitor;
     ArmInertia inertia;
+    FeltInertia felt;
     SoftStops stops;
     EffortLimiter limiter;
     Shortfall shortfall;
@@ -209,6 +210,7 @@ class Controller {
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
     std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two
     std::vector<double> applied_effort;  ///< in the step before, what the robot adds included
+    std::vector<double> driven_effort;   ///< of what is applied, all beyond gravity
     std::vector<double> braked_effort;
     std::vector<double> wanted_effort;
   };
@@ -232,6 +234,7 @@ class Controller {
                  LawInputs& inputs) noexcept;
   void end_law() noexcept;
   bool find_gravity(const double* q) noexcept;
+  void observe(const double* q, const double* qd) noexcept;
   void note_applied(const double* effort) noexcept;
 
   using Clock = std::chrono::steady_clock;

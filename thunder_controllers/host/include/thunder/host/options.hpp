@@ -26,6 +26,14 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
 #define THUNDER_OPTIONS(OPTION)                                                                                          \
   OPTION(bool, gravity_compensated_by_robot, false, kSwitch, "",                                                         \
          "The robot adds its own gravity torque to the command: true on a Franka, false in MuJoCo.")                     \
+  OPTION(double, dead_time, 0.002, (Bounds{0.0, true, 1.0}), "s",                                                        \
+         "From a measurement to the moment when the effort that answers it acts: bus, computation and drive. See "       \
+         "total_delay.")                                                                                                 \
+  OPTION(double, drive_lag, 0.0, (Bounds{0.0, true, 1.0}), "s", "Time constant of the drives' effort.")                  \
+  OPTION(double, velocity_cutoff, 100.0, kAboveZero, "Hz",                                                               \
+         "Cut-off of the first-order low-pass that measured velocities have passed. Infinite: none.")                    \
+  OPTION(bool, velocity_by_differences, true, kSwitch, "",                                                               \
+         "Measured velocities are differences of positions, half a period old.")                                         \
   OPTION(double, measurement_timeout, 0.01, (Bounds{0.0, false, 10.0}), "s",                                             \
          "Measurements (updates, or their time stamps) further apart than this are a gap: the effort ramps to the safe " \
          "one. Above the period of the loop.")                                                                           \
