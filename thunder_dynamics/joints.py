@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -174,6 +175,13 @@ JointKind.FREE = JointKind(
 )
 
 
+class Topology(IntEnum):
+    """The shape of all places of a joint, by the numbers of `thunder_abi.h`."""
+
+    LINE = 0  #: Every position is another place.
+    CIRCLE = 1  #: Positions that differ by whole turns are one place, as of URDF's `continuous`.
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
@@ -250,6 +258,7 @@ class Joint:
     `dh` keeps the modified-DH row (a, alpha, d, theta) where the robot file has one; `placement` always agrees with it.
     `limits` are those of a joint with one velocity. `rotor_inertia` is what the motor's rotor adds to M_ii, the inertia
     of the rotor times the square of the gear ratio [kg·m² or kg]; None says that it is unknown, not that there is none.
+    A joint whose `topology` is a circle is revolute and has no position limits.
     """
 
     name: str
@@ -261,6 +270,7 @@ class Joint:
     elastic: Elasticity | None = None
     coupling: Coupling | None = None
     rotor_inertia: float | None = None
+    topology: Topology = Topology.LINE
 
     def __post_init__(self) -> None:
         where = f"joint {self.name}"
@@ -273,6 +283,8 @@ class Joint:
         if self.elastic and self.coupling:
             raise ModelError("elastic and coupled to another joint", where=where, valid="one of the two")
         self._check_rotor(where)
+        if self.is_on_circle:
+            self._check_circle(where)
 
     def _check_rotor(self, where: str) -> None:
         if self.rotor_inertia is None:
@@ -283,6 +295,24 @@ class Joint:
             raise ModelError("elastic, with a rotor inertia", where=where, valid="the motor inertia Mm, which is that")
         if not self.is_single:
             raise ModelError("several values, and a rotor inertia", where=where, valid="joints with nq = nv = 1")
+
+    def _check_circle(self, where: str) -> None:
+        if self.kind is not JointKind.REVOLUTE:
+            raise ModelError(f"a {self.kind.name} joint on a circle", where=where, valid="revolute")
+        if np.isfinite([self.limits.lower, self.limits.upper]).any():
+            raise ModelError("position limits of a joint on a circle", where=where, valid="none, or a joint on a line")
+        if self.elastic or self.coupling:
+            raise ModelError("elastic or coupled, and on a circle", where=where, valid="one of the two")
+
+    @property
+    def is_on_circle(self) -> bool:
+        """Whether positions that differ by whole turns are one place."""
+        return self.topology is Topology.CIRCLE
+
+    @property
+    def type_name(self) -> str:
+        """Name of the kind, `continuous` of a joint on a circle."""
+        return "continuous" if self.is_on_circle else self.kind.name
 
     @property
     def is_single(self) -> bool:

@@ -27,6 +27,7 @@ from thunder_dynamics.joints import Joint as Joint
 from thunder_dynamics.joints import JointKind as JointKind
 from thunder_dynamics.joints import Limits as Limits
 from thunder_dynamics.joints import Pose as Pose
+from thunder_dynamics.joints import Topology as Topology
 from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
 
 FloatArray = NDArray[np.float64]
@@ -373,6 +374,11 @@ class RobotModel:
         return self.with_rigid_joints().rotor_inertias
 
     @property
+    def circles(self) -> NDArray[np.bool_]:
+        """Which joints are on a circle, shape (n,)."""
+        return np.array([link.joint.is_on_circle for link in self.links])
+
+    @property
     def effort_offsets(self) -> FloatArray:
         """Effort that every joint needs beside its dynamics and friction, shape (n,) [N·m or N]."""
         return np.array([link.effort_offset for link in self.links])
@@ -498,10 +504,11 @@ class RobotModel:
         return replace(self, links=links, symbolic={**kept, "par_Ia": mask})
 
     def with_joint_kind(self, joint: str, kind: JointKind) -> RobotModel:
-        """Copy with another kind of one joint, and without DH rows."""
+        """Copy with another kind of one joint, then on a line, and without DH rows."""
         if joint not in self.joint_names:
             raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
-        joints = [replace(x.joint, dh=None, kind=kind if x.joint.name == joint else x.joint.kind) for x in self.links]
+        changed = {"kind": kind, "topology": Topology.LINE}
+        joints = [replace(x.joint, dh=None, **(changed if x.joint.name == joint else {})) for x in self.links]
         links = zip(self.links, joints, strict=True)
         return replace(self, links=tuple(replace(link, joint=other) for link, other in links))
 
@@ -517,7 +524,7 @@ class RobotModel:
 def _row(link: Link) -> tuple[str, ...]:
     joint, limits = link.joint, link.joint.limits
     values = (limits.lower, limits.upper, limits.velocity, limits.effort, link.inertia.mass)
-    return (joint.name, link.name, joint.kind.name, *(f"{x:.4g}" if np.isfinite(x) else "–" for x in values))
+    return (joint.name, link.name, joint.type_name, *(f"{x:.4g}" if np.isfinite(x) else "–" for x in values))
 
 
 def check_robot_name(name: str, where: str) -> None:

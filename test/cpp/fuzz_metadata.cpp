@@ -31,6 +31,7 @@ class Spoilt {
           &thunder_library::rotor_inertia}) {
       library_.*field = numbers(from.*field, given, n);
     }
+    library_.joint_topology = topology(from.joint_topology, given, n);
     library_.pi = numbers(from.pi, 10 * given, 10L * n);
     library_.joint_names = names(from.joint_names, given, n);
     library_.link_names = names(from.link_names, given, n);
@@ -104,6 +105,15 @@ class Spoilt {
     }
     values.shrink_to_fit();  // so that the sanitizer sees a read beyond
     return from ? values.data() : nullptr;
+  }
+
+  const int* topology(const int* from, int given, long size) {
+    if (rarely()) return nullptr;
+    auto made = std::make_shared<std::vector<int>>(from, from + given);
+    made->resize(static_cast<std::size_t>(size < 0 || size > kMost ? given : size), 0);
+    for (int& value : *made) value = changed(value);
+    kept_.push_back(made);
+    return made->data();
   }
 
   const char* const* names(const char* const* from, int given, long size) {

@@ -74,6 +74,7 @@ def library_value(package: Package, work_sizes: Mapping[str, int], abi_version: 
         *(_doubles([getattr(limit, name) for limit in limits]) for name in names),
         _doubles(model.pi.tolist()),
         Table("double", [Macro("NAN") if math.isnan(rotor) else rotor for rotor in model.drive_inertias]),
+        Table("int", [int(link.joint.topology) for link in model.links]),
         len(functions),
         Table("thunder_function", functions),
         len(laws),

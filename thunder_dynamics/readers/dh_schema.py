@@ -168,6 +168,7 @@ class ThunderEntry(Entry):
     offset: list[Finite] | None = None
     joint_names: list[str] | None = None
     link_names: list[str] | None = None
+    topology: list[Literal["line", "circle"]] | None = None
     limits: LimitsEntry = Field(default_factory=LimitsEntry)
     parameters: dict[str, CustomEntry] = Field(default_factory=dict)
     sources: Any = None

@@ -16,7 +16,18 @@ from pydantic import ValidationError
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import reflected_inertia
-from thunder_dynamics.model import CustomParameters, Elasticity, Frame, Joint, JointKind, Limits, Link, Pose, RobotModel
+from thunder_dynamics.model import (
+    CustomParameters,
+    Elasticity,
+    Frame,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Pose,
+    RobotModel,
+    Topology,
+)
 from thunder_dynamics.readers.dh_schema import (
     Entry,
     LimitsEntry,
@@ -224,7 +235,7 @@ class _Builder(_Document):
             absent = [f"link{k}" for k in range(1, n + 1) if f"link{k}" not in entry.dynamics]
             hint = f" (missing: {', '.join(absent[:5])})" if absent and len(entry.dynamics) < n else ""
             self._fail(("dynamics",), f"{len(entry.dynamics)} links for {n} joints{hint}", f"{n} links, one per joint")
-        for key in ("coulomb", "offset", "joint_names", "link_names"):
+        for key in ("coulomb", "offset", "joint_names", "link_names", "topology"):
             self._expect(("thunder", key), getattr(entry.thunder, key), n, "one per joint")
         for key in LimitsEntry.model_fields:
             self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
@@ -258,6 +269,12 @@ class _Builder(_Document):
             elastic=elastic,
             rotor_inertia=self._rotor(key, elastic),
         )
+        topology = self.entry.thunder.topology
+        if topology is not None:
+            try:
+                joint = replace(joint, topology=Topology[topology[i].upper()])
+            except ModelError as error:
+                raise relocated(error, self.document.where(("thunder", "topology", i))) from error
         coulomb, offset = self.entry.thunder.coulomb, self.entry.thunder.offset
         return Link(
             name=link_name,

@@ -15,7 +15,7 @@ from lxml import etree
 from pydantic import Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
-from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose
+from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
 from thunder_dynamics.locking import Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
 from thunder_dynamics.readers.source import (
@@ -287,7 +287,17 @@ def _joint(joint: UrdfJoint) -> Joint:
     kind = MOVABLE.get(joint.kind, JointKind.FREE)
     coupling = joint.mimic if joint.kind in MOVABLE else None
     rotor = joint.rotor_inertia if joint.kind in MOVABLE else None
-    return Joint(joint.name, kind, joint.origin, joint.axis, joint.limits, coupling=coupling, rotor_inertia=rotor)
+    topology = Topology.CIRCLE if joint.kind == "continuous" and coupling is None else Topology.LINE
+    return Joint(
+        joint.name,
+        kind,
+        joint.origin,
+        joint.axis,
+        joint.limits,
+        coupling=coupling,
+        rotor_inertia=rotor,
+        topology=topology,
+    )
 
 
 def _end_effector(tree: UrdfTree, base: str, link: str, index: Mapping[str, int], options: UrdfOptions) -> EndEffector:

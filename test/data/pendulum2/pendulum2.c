@@ -268,6 +268,9 @@ static const char* const link_names[] = {"upper", "lower"};
 #ifdef WITHOUT_POSITION_LIMITS
 static const double position_lower[] = {-INF, -INF};
 static const double position_upper[] = {INF, INF};
+#elif defined(ON_CIRCLE)
+static const double position_lower[] = {-2.5, -INF};
+static const double position_upper[] = {2.5, INF};
 #else
 static const double position_lower[] = {-2.5, -2.5};
 static const double position_upper[] = {2.5, 2.5};
@@ -292,6 +295,13 @@ static const double pi[20] = {M1, 0, 0, -L1 * M1, L1* L1* M1, 0, 0, L1* L1* M1, 
 static const double rotor_inertia[] = {0, -1};
 #else
 static const double rotor_inertia[] = {0, 0};
+#endif
+#ifdef BREAK_TOPOLOGY
+static const int joint_topology[] = {0, 2};
+#elif defined(ON_CIRCLE) || defined(BREAK_CIRCLE)
+static const int joint_topology[] = {0, 1};
+#else
+static const int joint_topology[] = {0, 0};
 #endif
 static const thunder_parameter_group groups[] = {
     {"par_DYN", {"par_DYN", "kg", "Point masses.", 2, 1, 0, 0, masses, zeros, infinite}},
@@ -322,8 +332,8 @@ static const thunder_library library = {
     ROBOT,
 #endif
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
-    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, COUNT(functions), functions, LAWS, laws,
-    COUNT(groups), groups,
+    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, joint_topology, COUNT(functions), functions, LAWS,
+    laws, COUNT(groups), groups,
 #ifdef BREAK_LANES
     4,
 #elif defined(BREAK_MANY_LANES)

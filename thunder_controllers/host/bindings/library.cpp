@@ -265,7 +265,10 @@ void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
           "10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.")
       .def_property_readonly("rotor_inertia", joint_values(&thunder_library::rotor_inertia),
                              "[kg·m² or kg] What the rotor of each joint adds to the diagonal of M, or of M_rigid where it is elastic, which\n"
-                             "is Mm then; NaN: unknown.");
+                             "is Mm then; NaN: unknown.")
+      .def_property_readonly(
+          "joint_topology", [](const PyLibrary& l) { return py::array_t<int>(l.data().n_joints, l.data().joint_topology); },
+          "Per joint, as `joints.Topology`: 0 on a line, 1 on a circle, where whole turns are one place.");
 }
 
 }  // namespace

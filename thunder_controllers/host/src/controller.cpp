@@ -80,6 +80,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       writer(library, library->law(law_name), options, limits, channel),
       reference(library, library->law(law_name), options, limits, channel),
       law(library, library->law(law_name), initial),
+      circles(library->data()),
       monitor(options, limits),
       inertia(library),
       felt(limits.effort.size(), total_delay(options), options.nominal_dt),
@@ -92,7 +93,8 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       notes(limits.notes),
       given_gains(gain_values),
       initial_state(initial),
-      safe_effort(static_cast<std::size_t>(library->n_joints()), 0.0),
+      position(static_cast<std::size_t>(library->n_joints()), 0.0),
+      safe_effort(position),
       robot_effort(safe_effort),
       applied_effort(safe_effort),
       driven_effort(safe_effort),
@@ -346,9 +348,9 @@ void Controller::apply_reset() noexcept {
 Controller::Update Controller::begin_update(double t, const double* q, const double* qd, double dt) noexcept {
   const Clock::time_point now = Clock::now();
   is_cold_ = now - last_end_ > kWarmFor;
-  Update update{now, q, qd, dt, elapsed(dt, now), 0, false, {}};
+  Update update{now, unwrapped(q), qd, dt, elapsed(dt, now), 0, false, {}};
   apply_reset();
-  update.guards = check(t, q, qd, dt, update.elapsed);
+  update.guards = check(t, update.q, qd, dt, update.elapsed);
   if ((update.guards & kBlockingGuards) == 0) begin_step(t, update);
   return update;
 }
@@ -367,6 +369,13 @@ GuardBits Controller::end_update(const Update& begun, bool stepped, double* effo
   step_times_.record(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(last_end_ - begun.began).count()));
   return guards_;
+}
+
+const double* Controller::unwrapped(const double* q) noexcept {
+  std::vector<double>& position = parts_->position;
+  std::copy_n(q, position.size(), position.begin());
+  parts_->circles.unwrap(parts_->monitor.position(), position.data());
+  return position.data();
 }
 
 /// The time since the update before [s]: the period where it is a valid one, else what a clock says.

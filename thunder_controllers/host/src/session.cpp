@@ -73,7 +73,7 @@ GuardBits ControlSession::update(std::int64_t stamp, double t, const double* q, 
   const double late = std::abs(dt - host_.options().nominal_dt) * kNanoseconds;
   if (late < kLongestJitter) step_.jitter.record(static_cast<std::uint64_t>(late));
   const GuardBits guards = host_.update(t, q, qd, dt, effort);
-  show(stamp, t, q, qd);
+  show(stamp, t, host_.position().data(), qd);
   step_.guards = guards;
   std::copy_n(effort, step_.effort.size(), step_.effort.begin());
   observe_reference(guards);

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 6
+#define THUNDER_ABI_VERSION 7
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
@@ -73,6 +73,10 @@ typedef struct thunder_signal {
 #define THUNDER_REFERENCE_CARTESIAN 1 /* entries position (3), rotation (3x3, column-major), twist (6), acceleration
                                          (6), of the end effector in the world frame, linear part first            */
 
+/* Shape of all places of a joint: on a circle positions that differ by whole turns are one place, and have no limits. */
+#define THUNDER_TOPOLOGY_LINE 0
+#define THUNDER_TOPOLOGY_CIRCLE 1
+
 /* A discrete-time controller:
  *   (effort, next_state, telemetry) = step(q, qd, applied_effort, measurements, reference, state, gains, dt)
  *   state = initial(q, qd, gains)
@@ -117,6 +121,7 @@ typedef struct thunder_library {
   const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */
   const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, or of M_rigid where a joint is
                                   elastic, as in the robot file; NAN: unknown */
+  const int* joint_topology; /* n_joints of THUNDER_TOPOLOGY_… */
   int n_functions;
   const thunder_function* functions;
   int n_laws;

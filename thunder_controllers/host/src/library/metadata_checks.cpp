@@ -181,6 +181,19 @@ void check_positive(const double* values, int count, const std::string& where) {
   }
 }
 
+void check_topology(const thunder_library& library, const std::string& where) {
+  require(library.joint_topology != nullptr, where, "the values are missing");
+  for (int i = 0; i < library.n_joints; ++i) {
+    const int topology = library.joint_topology[i];
+    const std::string here = where + " of " + library.joint_names[i];
+    if (topology != THUNDER_TOPOLOGY_LINE && topology != THUNDER_TOPOLOGY_CIRCLE) {
+      refuse(here, "it is " + std::to_string(topology), "0 (line), 1 (circle)");
+    }
+    const bool has_limits = std::isfinite(library.position_lower[i]) || std::isfinite(library.position_upper[i]);
+    require(topology == THUNDER_TOPOLOGY_LINE || !has_limits, here, "a joint on a circle has position limits", "none");
+  }
+}
+
 void check_joints(const thunder_library& library, const std::string& path) {
   const int n = library.n_joints;
   require(n >= 1, path + ": n_joints", "there is no joint");
@@ -207,6 +220,7 @@ void check_joints(const thunder_library& library, const std::string& path) {
     const bool valid = std::isnan(rotor) || (rotor >= 0.0 && std::isfinite(rotor));
     if (!valid) refuse(path + ": rotor_inertia of " + library.joint_names[i], "it is " + format(rotor), "0 or more, or NaN");
   }
+  check_topology(library, path + ": joint_topology");
 }
 
 constexpr int kMostLanes = 64;

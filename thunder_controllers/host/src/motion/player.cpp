@@ -21,9 +21,11 @@ Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0
 
 }  // namespace
 
-MotionPlayer::MotionPlayer(const SampleLayout& layout)
+MotionPlayer::MotionPlayer(const SampleLayout& layout, const Circles& circles)
     : layout_(layout),
+      circles_(circles),
       joints_(layout.is_cartesian ? 0 : static_cast<std::size_t>(layout.n_joints)),
+      turns_(joints_.size()),
       cursor_(layout.is_cartesian ? 7 : joints_.size()) {}
 
 void MotionPlayer::start_at(const double* reference) noexcept {
@@ -89,7 +91,12 @@ void MotionPlayer::plan_way(const Motion& motion) noexcept {
 bool MotionPlayer::begin_spline(const SplineKnots& knots) noexcept {
   cursor_.begin();
   phase_ = Phase::none;
-  for (std::size_t i = 0; i < joints_.size(); ++i) cursor_.set_start(i, joints_[i]);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    ScalarSample start = joints_[i];
+    turns_[i] = circles_.turns(i, knots.value(0, i), start.value);
+    start.value -= turns_[i];
+    cursor_.set_start(i, start);
+  }
   if (layout_.is_cartesian) {
     const Quaternion first = {knots.value(0, 3), knots.value(0, 4), knots.value(0, 5), knots.value(0, 6)};
     const double cosine = dot(start_.orientation, first);
@@ -189,7 +196,11 @@ void MotionPlayer::advance_figure(double dt, const Figure& figure, double* refer
 
 bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
   const bool goes_on = cursor_.advance(dt, knots);
-  for (std::size_t i = 0; i < joints_.size(); ++i) layout_.write_joint(cursor_.sample(knots, i), i, reference);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    ScalarSample now = cursor_.sample(knots, i);
+    now.value += turns_[i];
+    layout_.write_joint(now, i, reference);
+  }
   if (layout_.is_cartesian) {
     PoseColumns columns;
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);

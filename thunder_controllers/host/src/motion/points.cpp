@@ -162,16 +162,19 @@ std::shared_ptr<const SplineKnots> prepare_knots(const std::vector<TimedPose>& p
 }
 
 std::shared_ptr<const SplineKnots> prepare_knots(const std::vector<TimedJoints>& points, const SampleLayout& layout,
-                                                 const double* start) {
+                                                 const Circles& circles, const double* start) {
   Rows rows{static_cast<std::size_t>(layout.n_joints), checked_times(points), {}, {}};
   const bool has_qd = all_have(points, "qd", [](const TimedJoints& point) { return !point.qd.empty(); });
   const bool has_qdd = all_have(points, "qdd", [](const TimedJoints& point) { return !point.qdd.empty(); });
+  if (start) start += layout.position;
   for (std::size_t i = 0; i < points.size(); ++i) {
     append_joints(rows.values, points[i].q, layout.n_joints, i, ".q");
+    double* const here = rows.values.data() + i * rows.width;
+    if (i > 0 || start) circles.unwrap(i > 0 ? here - rows.width : start, here);
     if (has_qd) append_joints(rows.rates.velocity, points[i].qd, layout.n_joints, i, ".qd");
     if (has_qdd) append_joints(rows.rates.acceleration, points[i].qdd, layout.n_joints, i, ".qdd");
   }
-  return knots_of(std::move(rows), start ? start + layout.position : nullptr);
+  return knots_of(std::move(rows), start);
 }
 
 }  // namespace thunder

@@ -16,12 +16,13 @@ ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& libra
                                      const Options& options, const Limits& limits, ReferenceChannel& channel)
     : law_(&law),
       layout_(law, library->n_joints()),
+      circles_(library->data()),
       channel_(channel),
       place_(library, law),
       limits_(limits),
       rates_(law, layout_, options, limits),
       stream_(law, layout_, options, limits),
-      player_(layout_),
+      player_(layout_, circles_),
       reach_(library, law, limits, options.approach_patience),
       values_(static_cast<std::size_t>(law.reference.size), 0.0),
       before_(values_),
@@ -119,15 +120,19 @@ bool ReferenceFollower::take(const double* q) noexcept {
   return true;
 }
 
+/// Joints on a circle are unwrapped to the sample before of a stream, else to what is in effect.
 void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
-  std::copy(message.values.begin(), message.values.end(), wanted_.begin());
+  const bool goes_on = source_ == ReferenceSource::stream;
+  std::vector<double>&before = goes_on ? wanted_ : values_, &taken = goes_on ? values_ : wanted_;
+  std::copy(message.values.begin(), message.values.end(), taken.begin());
   for (int i = 0; i < law_->reference.n_entries; ++i) {
     if ((message.given >> i) & 1u) continue;
     const thunder_entry& entry = law_->reference.entries[i];
-    std::copy_n(place_.values().begin() + entry.offset, entry_size(entry), wanted_.begin() + entry.offset);
+    std::copy_n(place_.values().begin() + entry.offset, entry_size(entry), taken.begin() + entry.offset);
   }
-  std::copy(wanted_.begin(), wanted_.end(), values_.begin());
-  if (source_ != ReferenceSource::stream) {
+  if (!layout_.is_cartesian) circles_.unwrap(before.data() + layout_.position, taken.data() + layout_.position);
+  std::copy(taken.begin(), taken.end(), before.begin());
+  if (!goes_on) {
     stream_.begin();
     rates_.begin();
   }

@@ -37,7 +37,7 @@ void Place::copy(const double* reference) noexcept {
 }
 
 ReferenceDistance::ReferenceDistance(std::shared_ptr<const Library> library, const std::string& law)
-    : layout_(library->law(law), library->n_joints()) {
+    : layout_(library->law(law), library->n_joints()), circles_(library->data()) {
   if (!layout_.is_cartesian) return;
   uses_orientation_ = uses_orientation(library->law(law));
   pose_.emplace(std::move(library), "T_0_ee", 16);
@@ -47,7 +47,9 @@ double ReferenceDistance::evaluate(const double* q, const double* reference) noe
   double distance = 0.0;
   if (!pose_) {
     const double* wanted = reference + layout_.position;
-    for (int i = 0; i < layout_.n_joints; ++i) distance = std::max(distance, std::abs(wanted[i] - q[i]));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(layout_.n_joints); ++i) {
+      distance = std::max(distance, std::abs(wanted[i] + circles_.turns(i, wanted[i], q[i]) - q[i]));
+    }
     return distance;
   }
   if (!pose_->evaluate(q)) return std::numeric_limits<double>::infinity();

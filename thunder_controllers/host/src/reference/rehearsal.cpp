@@ -29,7 +29,7 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
     : library_(std::move(library)),
       layout_(layout),
       limits_(limits),
-      player_(layout),
+      player_(layout, Circles(library_->data())),
       sample_(static_cast<std::size_t>(layout.size)),
       q_(static_cast<std::size_t>(layout.n_joints)) {
   if (layout.is_cartesian) follower_.emplace(library_, law, limits);

@@ -27,6 +27,7 @@ ReferenceWriter::ReferenceWriter(const std::shared_ptr<const Library>& library, 
                                  const Options& options, const Limits& limits, ReferenceChannel& channel)
     : law_(&law),
       layout_(law, library->n_joints()),
+      circles_(library->data()),
       channel_(channel),
       written_(ReferenceChannel::first_message(law)) {
   if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
@@ -126,7 +127,7 @@ MotionPlan ReferenceWriter::plan(const std::vector<TimedPose>& points) {
 MotionPlan ReferenceWriter::plan(const std::vector<TimedJoints>& points) {
   require_kind(false, "follow joints");
   MotionPlan plan = plan_from_here();
-  plan.motion.knots = prepare_knots(points, layout_, plan.q.empty() ? nullptr : plan.reference.data());
+  plan.motion.knots = prepare_knots(points, layout_, circles_, plan.q.empty() ? nullptr : plan.reference.data());
   const thunder_entry& entry = find_entry(law_->reference, "q", law_->name);
   for (const TimedJoints& point : points) check_entry(entry, point.q.data());
   return plan;

@@ -55,7 +55,10 @@ Limits limits_of(const Options& options, const thunder_library& library) {
   }
   note("no_velocity_limit", without(limits.velocity, library), "no velocity limit is given, so no speed is too high", limits);
   std::vector<double> range = limits.position_upper;
-  for (std::size_t i = 0; i < range.size(); ++i) range[i] -= limits.position_lower[i];
+  for (std::size_t i = 0; i < range.size(); ++i) {
+    range[i] -= limits.position_lower[i];
+    if (library.joint_topology[i] == THUNDER_TOPOLOGY_CIRCLE) range[i] = 0.0;  // has none to be given
+  }
   note("no_position_limit", without(range, library), "no position limits are given, so no position is out of range", limits);
   return limits;
 }

@@ -19,6 +19,7 @@
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/measurement_monitor.hpp"
 #include "thunder/host/safety/soft_stops.hpp"
+#include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/follower.hpp"
@@ -82,6 +83,7 @@ class Controller {
 
   /// One control step; real-time safe: no allocation, lock, system call or look-up by name.
   ///
+  /// A joint on a circle is taken to be at the turn nearest to its last good position, at activation where q says.
   /// Args: t, the time stamp of the measurement, [s]; q, qd, [rad or m, per second]; dt, the period, [s]; effort,
   /// n_joints values to write, [N·m or N], always finite and inside the limits.
   /// Returns the guards that acted. Unconfigured, it writes nothing and returns kNotActive.
@@ -169,6 +171,8 @@ class Controller {
   /// The number of the request that the reference follows; 0 before the first update.
   std::uint64_t reference_request() const { return parts("reference").reference.request(); }
   const std::vector<double>& effort() const { return parts("effort").limiter.previous(); }
+  /// The measured position, joints on a circle unwrapped; zeros before the first update.
+  const std::vector<double>& position() const { return parts("position").position; }
 
   /// What was configured.
   const thunder_law& law() const { return parts("law").law.law(); }
@@ -195,6 +199,7 @@ class Controller {
     ReferenceWriter writer;
     ReferenceFollower reference;
     LawRunner law;
+    Circles circles;
     MeasurementMonitor monitor;
     ArmInertia inertia;
     FeltInertia felt;
@@ -207,6 +212,7 @@ class Controller {
     std::vector<Note> notes;
     NamedValues given_gains;
     NamedValues initial_state;
+    std::vector<double> position;        ///< as measured last, joints on a circle unwrapped
     std::vector<double> safe_effort;     ///< gravity, or zero where the robot compensates it
     std::vector<double> robot_effort;    ///< what the robot adds to commands: the other of the two
     std::vector<double> applied_effort;  ///< in the step before, what the robot adds included
@@ -239,6 +245,7 @@ class Controller {
 
   using Clock = std::chrono::steady_clock;
 
+  const double* unwrapped(const double* q) noexcept;
   double elapsed(double dt, Clock::time_point now) noexcept;
   GuardBits check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
   void begin_step(double t, Update& update) noexcept;

@@ -95,6 +95,7 @@ class ControlSession {
   /// A sample replaces the one before, whatever their stamps. Throws as Controller::set_reference does, and
   /// HostError(law) for a negative stamp, or one that is further than reference_timeout from the last update's; what was
   /// followed before goes on. Chained, it throws HostError(law).
+  /// A joint on a circle goes to the turn nearest to the sample before, or else to the place.
   void stream(const std::vector<double>& sample, std::int64_t stamp = 0);
   /// An entry beside the standard ones, from the next update on; what is followed otherwise goes on.
   ///
@@ -113,6 +114,7 @@ class ControlSession {
   /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, while streamed, or if another
   /// reference was asked for while they were rehearsed.
   void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
+  /// Joints on a circle go the short way from one point to the next, whatever turns are between them.
   /// `follow` returns the number of the request, which snapshots have while it is followed, and after its end.
   std::uint64_t follow(const std::vector<TimedPose>& points) { return move(points); }
   std::uint64_t follow(const std::vector<TimedJoints>& points) { return move(points); }

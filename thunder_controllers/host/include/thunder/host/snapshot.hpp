@@ -16,7 +16,8 @@ struct Snapshot {
   bool is_active = false;        ///< Whether that activation lasts; else state and effort are those of rest.
   std::int64_t stamp = 0;        ///< [ns] Of the measurement, as messages are stamped.
   double time = 0.0;             ///< [s] The same, as updates count it.
-  std::vector<double> q, qd;     ///< [rad or m, per second] NaN before the first measurement.
+  /// [rad or m, per second] NaN before the first measurement; since activation joints on a circle are unwrapped.
+  std::vector<double> q, qd;
   std::vector<double> effort;    ///< [N·m or N]
   std::vector<double> state, telemetry, reference;  ///< Flat, as the law's metadata divide them.
   ReferenceSource source = ReferenceSource::hold;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/figure.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
@@ -25,7 +26,7 @@ struct Motion {
 /// Position, velocity and acceleration go on continuously from the sample that a motion begins with.
 class MotionPlayer {
  public:
-  explicit MotionPlayer(const SampleLayout& layout);
+  MotionPlayer(const SampleLayout& layout, const Circles& circles);
 
   /// Come to rest, if it moves. The orientation is integrated to fourth order in the step (Magnus expansion; Blanes et
   /// al., "The Magnus expansion and some of its applications", 2009, section 5).
@@ -63,6 +64,7 @@ class MotionPlayer {
   bool advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept;
 
   SampleLayout layout_;
+  Circles circles_;
   Phase phase_ = Phase::none;
   Phase next_ = Phase::none;  ///< after coming to rest
   StopShape shape_;
@@ -71,6 +73,7 @@ class MotionPlayer {
   PoseSample start_{};   ///< what the motion began with
   PoseSample sample_{};  ///< now
   std::vector<ScalarSample> joints_;  ///< what the motion began with
+  std::vector<double> turns_;         ///< [rad] from timed points to the motion: the first is nearest to the start
   Way way_;
   SplineCursor cursor_;
 };

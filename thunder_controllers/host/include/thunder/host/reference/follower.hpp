@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thunder/host/library/library.hpp"
+#include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/player.hpp"
 #include "thunder/host/options.hpp"
 #include "thunder/host/reference/channel.hpp"
@@ -77,6 +78,7 @@ class ReferenceFollower {
 
   const thunder_law* law_;
   SampleLayout layout_;
+  Circles circles_;
   ReferenceChannel& channel_;
   Place place_;
   Limits limits_;

@@ -9,6 +9,7 @@
 
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
+#include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/sample.hpp"
 
 namespace thunder {
@@ -35,7 +36,7 @@ class Place {
 
 /// How far a robot is from a reference of a law.
 ///
-/// Joint laws: max |q_d − q|, [rad or m]. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad], at
+/// Joint laws: max |q_d − q|, [rad or m], the short way round a circle. Cartesian laws: the greater of ‖p_d − p‖ [m] and the angle of RᵀR_d [rad], at
 /// the pose T_0_ee(q), of what the law uses. Evaluating allocates nothing.
 class ReferenceDistance {
  public:
@@ -51,6 +52,7 @@ class ReferenceDistance {
 
  private:
   SampleLayout layout_;
+  Circles circles_;
   bool uses_orientation_ = false;
   std::optional<PositionFunction> pose_;
   std::array<double, 6> error_{};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/options.hpp"
@@ -78,6 +79,7 @@ class ReferenceWriter {
 
   const thunder_law* law_;
   SampleLayout layout_;
+  Circles circles_;
   ReferenceChannel& channel_;
   ReferenceMessage written_;
   std::uint64_t requests_ = 0;  ///< those for other limits included
