@@ -438,7 +438,7 @@ def _is_pair(said: object) -> bool:
 def _made(said: Any, follower: Follower) -> Reference:
     if _is_pair(said):
         t, values = said
-        return table_of(t, values, follower.cartesian)
+        return table_of(t, values, follower.cartesian, follower.circles)
     if callable(getattr(said, "sample", None)):
         return Checked(said, type(said).__name__)
-    return Sampled(said, follower.cartesian)
+    return Sampled(said, follower.cartesian, follower.circles)

@@ -78,6 +78,23 @@ def test_a_trace_holds_each_effort_until_the_next_sample(tmp_path: Path) -> None
     np.testing.assert_allclose(record.effort, 0.5 * (EFFORT[1:] + EFFORT[:-1]))
 
 
+@pytest.mark.parametrize("kind", ["csv", "npz", "bag"])
+def test_joints_on_a_circle_are_unwrapped(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two joints that turn on and on and are told between −π and π, the one that is on a circle."""
+    whole = np.stack([2.0 * T, 3.0 * T], axis=1)
+    monkeypatch.setitem(globals(), "Q", np.remainder(whole + np.pi, 2.0 * np.pi) - np.pi)
+    if kind == "csv":
+        path = write_csv(tmp_path / "a.csv", np.arange(len(T)))
+    elif kind == "bag":
+        path = write_bag(tmp_path / "bag", StoragePlugin.MCAP)
+    else:
+        path = tmp_path / "a.npz"
+        np.savez(path, t=T, q_measured=Q, effort=EFFORT, joint_names=np.array(JOINTS))
+    record = read_record(path, JOINTS, circles=np.array([True, False]))
+    np.testing.assert_allclose(np.diff(record.q[:, 0]), 0.02, atol=1e-6)
+    assert np.abs(record.q[:, 1]).max() <= np.pi
+
+
 def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     def message(path: Path, joints: tuple[str, ...] = JOINTS, topic: str = "/joint_states") -> str:
         with pytest.raises(RecordError) as caught:

@@ -86,12 +86,13 @@ def identify(
         raise LawError("it estimates no links by their names", where=f"law {requests[0][0]}", valid="an adaptive law")
     places = [library.link_names.index(link) for link in links]
     if without is not None:
-        loaded, empty = (read_record(one, library.joint_names, topic) for one in (trace, without))
+        loaded, empty = (read_record(one, library.joint_names, topic, model.circles) for one in (trace, without))
         _show_payload(payload_by_difference(library, loaded, empty, rotors), library, as_json=as_json)
         return
     fit = fit_with_gains if drive_gains else fit_robot
     record = replace(
-        read_record(trace, library.joint_names, topic), coupling=read_coupling(coupled, library.joint_names)
+        read_record(trace, library.joint_names, topic, model.circles),
+        coupling=read_coupling(coupled, library.joint_names),
     )
     found = fit(library, record, places, rotors, terms_of_file(model))
     if as_json:

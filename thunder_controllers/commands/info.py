@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
+from thunder_controllers.references.circles import circles_of
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
@@ -58,7 +59,7 @@ def _tree(model: RobotModel) -> Rows:
         parent = model.links[link.parent].name if link.parent >= 0 else "base"
         joint = link.joint
         numbers = (_numbers(joint.axis), _numbers(joint.placement.translation.tolist()))
-        rows.append([link.name, parent, joint.name, joint.kind.name, *numbers])
+        rows.append([link.name, parent, joint.name, joint.type_name, *numbers])
     return rows
 
 
@@ -87,8 +88,10 @@ def _show_limits(library: Library) -> None:
     position = (limits.position_lower, limits.position_upper)
     others = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
     rows = [["joint", "position", "velocity", "acceleration", "effort", "effort rate"]]
-    for joint, lower, upper, *rest in zip(library.joint_names, *position, *others, strict=True):
-        rows.append([joint, f"{_number(lower)} … {_number(upper)}", *map(_number, rest)])
+    joints = zip(library.joint_names, circles_of(library), *position, *others, strict=True)
+    for joint, is_on_circle, lower, upper, *rest in joints:
+        place = "circle" if is_on_circle else f"{_number(lower)} … {_number(upper)}"
+        rows.append([joint, place, *map(_number, rest)])
     print_table(rows)
     click.echo("SI units; – where there is no limit")
     for note in limits.notes:

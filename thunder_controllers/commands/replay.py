@@ -64,7 +64,7 @@ def replay(
     """
     model, request = load_model(robot, **reading), parse_law(law)
     library, name = single_joint_library(model, [request]), request[0]
-    motion = read_record(record, library.joint_names, topic)
+    motion = read_record(record, library.joint_names, topic, model.circles)
     friction = terms_of_file(model)
     first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
     done = replay_law(library, name, motion, given_gains(given), first, friction)

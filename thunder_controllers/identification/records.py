@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.archive import read_arrays
 from thunder_controllers.identification.motion import Record
+from thunder_controllers.references.circles import Circles, unwrap
 from thunder_controllers.references.columns import read_columns
 from thunder_dynamics.errors import LONGEST_LIST, MissingLibraryError, ThunderError, listed
 from thunder_dynamics.readers import exists
@@ -31,8 +32,10 @@ class RecordError(ThunderError):
     """A record of a motion cannot be read, or is not one of that robot."""
 
 
-def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states") -> Record:
-    """Read the record of a motion.
+def read_record(
+    path: Path, joints: Sequence[str], topic: str = "/joint_states", circles: Circles | Literal[False] = False
+) -> Record:
+    """Read the record of a motion, joints on a circle unwrapped.
 
     - `.npz`: a trace of `thunder run`: what was measured, and the efforts that were commanded.
     - `.csv`: a header with `t` [s] and, for every joint, `<joint>.position` and `<joint>.effort`, in any order.
@@ -44,6 +47,7 @@ def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states")
         path: Of the file.
         joints: Names of the joints, in the order of the result.
         topic: Of a bag.
+        circles: Which joints are on a circle, (n,), `RobotModel.circles`; none by default.
 
     Raises:
         RecordError: saying what the file lacks.
@@ -51,15 +55,15 @@ def read_record(path: Path, joints: Sequence[str], topic: str = "/joint_states")
     if not exists(path):
         raise RecordError("no such file", where=str(path), valid="a trace (.npz), .csv, .mcap, .db3 or folder of a bag")
     if path.suffix == ".npz":
-        return _read_trace(path, joints)
+        return _read_trace(path, joints, circles)
     if path.suffix == ".csv":
-        return _evenly(*_read_csv(path, joints), str(path))
+        return _evenly(*_read_csv(path, joints), circles, str(path))
     if path.suffix in BAGS:
-        return _evenly(*_read_bag(path, joints, topic), str(path))
+        return _evenly(*_read_bag(path, joints, topic), circles, str(path))
     raise RecordError(f"suffix '{path.suffix}'", where=str(path), valid=".npz, .csv, .mcap, .db3, folder of a bag")
 
 
-def _read_trace(path: Path, joints: Sequence[str]) -> Record:
+def _read_trace(path: Path, joints: Sequence[str], circles: Circles | Literal[False]) -> Record:
     arrays = read_arrays(path, ("t", "q_measured", "effort", "joint_names"), RecordError, "what thunder run writes")
     names, t, q, effort = (arrays[name] for name in ("joint_names", "t", "q_measured", "effort"))
     if names.tolist() != list(joints):
@@ -70,7 +74,7 @@ def _read_trace(path: Path, joints: Sequence[str]) -> Record:
         found = f"t, q_measured and effort have the shapes {', '.join(map(str, shapes))}"
         raise RecordError(found, where=str(path), valid=f"numbers, (N,), (N, {len(joints)}) and (N, {len(joints)})")
     rate = _rate(t, str(path))
-    return Record.of_held(q, effort, rate)
+    return Record.of_held(unwrap(q, circles), effort, rate)
 
 
 def _rate(t: FloatArray, where: str) -> float:
@@ -122,10 +126,10 @@ def _joint_rows(messages: Iterator[Any], joints: Sequence[str], where: str) -> I
         yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
 
 
-def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, where: str) -> Record:
+def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, circles: Circles | Literal[False], where: str) -> Record:
     """Interpolate at the median period; samples with the stamp of the one before are left out."""
     new = np.concatenate([[True], np.diff(t) > 0.0]) if len(t) else np.zeros(0, dtype=bool)
-    t, q, effort = t[new], q[new], effort[new]
+    t, q, effort = t[new], unwrap(q[new], circles), effort[new]
     rate = _rate(t, where)
     gaps = np.diff(t)
     if gaps.max() > LONGEST_GAP:

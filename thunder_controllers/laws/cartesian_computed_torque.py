@@ -29,7 +29,8 @@ REDUNDANCY = Option(
 def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
-    e = [p_d − p ; r sin θ], z = ν k_n²(q_home − q) − 2 k_n q̇, ν fading near singularities   [Luh, Walker & Paul 1980].
+    e = [p_d − p ; r sin θ], z = ν k_n²(q_home − q) − 2 k_n q̇, ν fading near singularities   [Luh, Walker & Paul 1980];
+    of joints on a circle sin(q_home − q).
     With an exact model, away from singularities and within the limits of the errors, ë_p + R_1 ė_p + R_0 e_p = 0, and
     with the relative angular velocity ω̃ = ω_d − ω the rotation has dω̃/dt + R_1 ω̃ + R_0 r sin θ = 0:
     1 − cos θ + ½ ω̃ᵀR_0⁻¹ω̃ falls at the rate −ω̃ᵀR_0⁻¹R_1 ω̃, from every angle below 180°.
@@ -45,7 +46,7 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     error = task.task_error(robot, signals, options)
     rows = error.rows
     R_0, R_1 = error_dynamics_gains(signals, rows)
-    k_n, q_home = task.posture_gains(robot, signals, 2.0)
+    k_n, away, _ = task.posture_error(robot, signals, 2.0)
     friction = FrictionTerms(robot, qd, options["friction"])
 
     acceleration = signals.reference.acceleration[:rows] + R_1 * error.e_dot + R_0 * _near(signals, error.e)
@@ -61,7 +62,7 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         J = error.J @ ca.diag(left.obeys)
     damping = SingularityDamping(signals, J, error.J)
     inverse = PseudoInverse(error.J, J_dot, damping.value, damping.rate)
-    z = damping.posture * k_n**2 * (q_home - q) - 2.0 * k_n * qd
+    z = damping.posture * k_n**2 * away - 2.0 * k_n * qd
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
     r, telemetry = acceleration - J_dot @ qd, {**error.telemetry, **damping.telemetry}
     if left:

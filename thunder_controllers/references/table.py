@@ -15,6 +15,7 @@ from scipy.interpolate import BSpline, PPoly, make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import FloatArray
+from thunder_controllers.references.circles import Circles, unwrap
 from thunder_controllers.references.trajectories import ACCELERATION, CARTESIAN_SIZE, POSITION, RATES, ROTATION, TWIST
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers.limits import NUMBER
@@ -95,6 +96,8 @@ class _Curve:
 class JointTable:
     """Joint positions at times: t (N,) [s] from 0, q (N, n) [rad or m], and both of their derivatives or none.
 
+    Joints on a circle, `circles` (n,), go the short way from row to row.
+
     Raises:
         DimensionError: if arrays do not fit each other or are not finite.
         ScenarioError: if times do not rise from 0, or the rates are not those of the positions.
@@ -102,8 +105,16 @@ class JointTable:
 
     period: float | None = None
 
-    def __init__(self, t: ArrayLike, q: ArrayLike, derivatives: Derivatives | None = None) -> None:
+    def __init__(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        derivatives: Derivatives | None = None,
+        circles: Circles | None = None,
+    ) -> None:
         times, rows = _checked(t, q, None)
+        if circles is not None and len(circles) == rows.shape[1]:  # else whoever follows it says how many joints it has
+            rows = unwrap(rows, circles)
         self._curve = _Curve(times, rows, derivatives)
 
     def sample(self, t: FloatArray) -> FloatArray:
@@ -172,12 +183,13 @@ class Sampled:
     Args:
         function: t [s] ↦ q (n,) or (q, q̇, q̈); of a pose (4, 4), (7,), (24,) or (position, R), as in `table_of`.
         cartesian: Whether it is a pose.
+        circles: Which joints are on a circle, (n,).
     """
 
     period: float | None = None
 
-    def __init__(self, function: Callable[[float], Any], cartesian: bool) -> None:
-        self._function, self._cartesian = function, cartesian
+    def __init__(self, function: Callable[[float], Any], cartesian: bool, circles: Circles | None = None) -> None:
+        self._function, self._cartesian, self._circles = function, cartesian, circles
         self._asked: tuple[FloatArray, JointTable | PoseTable] | None = None
 
     def sample(self, t: FloatArray) -> FloatArray:
@@ -210,15 +222,17 @@ class Sampled:
                 values = [_homogeneous(*value) for value in values]
             elif isinstance(values[0], tuple):
                 q, qd, qdd = (np.array(part, dtype=float) for part in zip(*values, strict=True))
-                return JointTable(t, q, (qd, qdd))
+                return JointTable(t, q, (qd, qdd), self._circles)
             rows = np.array(values, dtype=float)
         except (ValueError, TypeError) as error:
             what = f"the function of time gives {values[0]!r:.80}"
             raise ScenarioError(what, where="reference", valid=_valid(self._cartesian)) from error
-        return table_of(t, rows, self._cartesian)
+        return table_of(t, rows, self._cartesian, self._circles)
 
 
-def table_of(t: ArrayLike, values: ArrayLike, cartesian: bool) -> JointTable | PoseTable:
+def table_of(
+    t: ArrayLike, values: ArrayLike, cartesian: bool, circles: Circles | None = None
+) -> JointTable | PoseTable:
     """A table of joint positions (N, n), or of poses.
 
     Args:
@@ -226,6 +240,7 @@ def table_of(t: ArrayLike, values: ArrayLike, cartesian: bool) -> JointTable | P
         values: Joint positions; for poses homogeneous matrices (N, 4, 4), positions and quaternions
             [x, y, z, qx, qy, qz, qw] (N, 7), or samples as in `trajectories` (N, 24).
         cartesian: Whether they are poses.
+        circles: Which joints are on a circle, (n,).
 
     Raises:
         DimensionError: for other shapes.
@@ -233,7 +248,7 @@ def table_of(t: ArrayLike, values: ArrayLike, cartesian: bool) -> JointTable | P
     """
     rows = np.array(values, dtype=float)
     if not cartesian and rows.ndim == 2:
-        return JointTable(t, rows)
+        return JointTable(t, rows, circles=circles)
     if cartesian and rows.shape[1:] == (4, 4):
         return PoseTable(t, rows[:, :3, 3], quaternions(rows[:, :3, :3]))
     if cartesian and rows.shape[1:] == (7,):

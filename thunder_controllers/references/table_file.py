@@ -39,13 +39,14 @@ class Csv(Stated):
         path = follower.folder / self.file
         columns = read_columns(path, ScenarioError)
         try:
-            return _poses(columns, path) if follower.cartesian else _joints(columns, follower.library.joint_names, path)
+            return _poses(columns, path) if follower.cartesian else _joints(columns, follower, path)
         except (ScenarioError, DimensionError) as error:
             where = str(path) if error.where == "reference" else error.where
             raise ScenarioError(error.what, where=where, valid=error.valid) from error
 
 
-def _joints(columns: dict[str, FloatArray], joints: Sequence[str], path: Path) -> JointTable:
+def _joints(columns: dict[str, FloatArray], follower: Follower, path: Path) -> JointTable:
+    joints = follower.library.joint_names
     short = [[f"{kind}{k + 1}" for k in range(len(joints))] for kind in ("q", "qd", "qdd")]
     full = [[f"{joint}.{kind}" for joint in joints] for kind in ("position", "velocity", "acceleration")]
     names = short if "q1" in columns else full
@@ -53,7 +54,7 @@ def _joints(columns: dict[str, FloatArray], joints: Sequence[str], path: Path) -
     has_rates = any(name in columns for name in derived)
     _check(columns, ["t", *names[0], *(derived if has_rates else [])], derived, path)
     rates = (_stack(columns, names[1]), _stack(columns, names[2])) if has_rates else None
-    return JointTable(columns["t"], _stack(columns, names[0]), rates)
+    return JointTable(columns["t"], _stack(columns, names[0]), rates, follower.circles)
 
 
 def _poses(columns: dict[str, FloatArray], path: Path) -> PoseTable:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Strict, Vector3
 from thunder_controllers.host import MotionLimits
+from thunder_controllers.references.circles import Circles, circles_of, unwrap
 from thunder_controllers.references.time_law import RestToRest
 from thunder_dynamics.spatial import rotation_from_ypr, ypr_from_rotation
 
@@ -85,6 +86,11 @@ class Follower:
     cartesian: bool
     folder: Path
 
+    @property
+    def circles(self) -> Circles:
+        """Which joints are on a circle, (n,)."""
+        return circles_of(self.library)
+
 
 class Stated(Strict):
     """A reference as a scenario states it, by its `type`."""
@@ -119,9 +125,13 @@ class Trajectory(Stated):
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,) [s], as rows of 24 or 3·n."""
 
-    def build_for(self, follower: Follower) -> Reference:
-        """Hand itself out, whoever follows it."""
+    def unwrapped(self, circles: Circles) -> Trajectory:
+        """Return the same with joints on a circle going the short way, itself where that is no other."""
         return self
+
+    def build_for(self, follower: Follower) -> Reference:
+        """Hand itself out, the short way round circles."""
+        return self.unwrapped(follower.circles)
 
 
 def spread(value: float | Sequence[float], n: int) -> FloatArray:
@@ -134,6 +144,17 @@ def check_sizes(trajectory: Trajectory, n: int, *names: str) -> None:
     for name in names:
         if np.size(getattr(trajectory, name)) not in (1, n):
             raise ValueError(f"{np.size(getattr(trajectory, name))} values of {name} (valid: one, or {n})")
+
+
+JointWay = TypeVar("JointWay", "JointPath", "JointPolynomial")
+
+
+def _moved(trajectory: JointWay, circles: Circles, field: str, places: Sequence[Joints]) -> JointWay:
+    """The trajectory whose field has the last places of a row unwrapped, as many as it has."""
+    if not np.any(circles) or len(places[0]) != len(circles):  # of other joints: whoever follows it says so
+        return trajectory
+    rows = [tuple(row) for row in unwrap(places, circles).tolist()]
+    return type(trajectory)(**dict(trajectory) | {field: rows if field == "positions" else rows[-1]})
 
 
 class Pose(Strict):
@@ -245,6 +266,10 @@ class JointPath(_RestToRest):
         bounds = [spread(getattr(self, name), n) for name in names]
         return RestToRest((points, lines), np.abs(lines), bounds, self.dwell)
 
+    def unwrapped(self, circles: Circles) -> JointPath:
+        """Return the path with joints on a circle going the short way from each position to the next."""
+        return _moved(self, circles, "positions", self.positions)
+
     def sample(self, t: FloatArray) -> FloatArray:
         """Sample at times `t`, shape (N,), as rows of 3·n; at rest before the start and after the end."""
         (points, lines), sigma, sigma_dot, sigma_ddot, _ = self._law.sample(t)
@@ -331,6 +356,10 @@ class JointPolynomial(Trajectory):
     def _ends_with_its_joints(self) -> JointPolynomial:
         check_sizes(self, len(self.start), "end")
         return self
+
+    def unwrapped(self, circles: Circles) -> JointPolynomial:
+        """Return the motion with joints on a circle going the short way."""
+        return _moved(self, circles, "end", (self.start, self.end))
 
     @property
     def duration(self) -> float:

@@ -25,6 +25,7 @@ from thunder_controllers.host import (
     save_estimates,
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.references.circles import nearest
 from thunder_controllers.simulation.metrics import compute_metrics, pose_error, record_metrics, summarise
 from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario, law_text
@@ -318,6 +319,7 @@ class Recorder:
     def finish(self, setup: Setup, rows: slice = slice(None)) -> Trace:
         """Add what follows from the recorded motion, of some rows of it."""
         recorded = {name: np.ascontiguousarray(getattr(self, name)[rows]) for name in RECORDED}
+        recorded["q_measured"] = nearest(recorded["q_measured"], recorded["q"], setup.model.circles)
         position, rotation = setup.plant.poses(recorded["q"])
         samples, library = setup.samples[rows], setup.library
         limits = Limits(library, setup.host.options)

@@ -68,6 +68,7 @@ def _check_options(plant: MujocoPlant) -> None:
         "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
         "faults": bool(options.faults),
         "contacts": options.contacts,
+        "wrapped positions": bool(options.wrapped),
     }
     for name, found in offending.items():
         if found:

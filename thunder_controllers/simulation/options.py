@@ -114,6 +114,8 @@ class PlantOptions(Strict):
     tool_offset: Vector3 = (0.0, 0.0, 0.0)
     position_sensor: PositionSensor | None = None  #: Feeds laws that take `ee_position`.
     noise: Noise = Noise()  #: On the measurements.
+    #: Joints whose positions are told between −π and π, as by drivers of joints that turn without end.
+    wrapped: tuple[str, ...] = ()
     #: What the robot reports: `exact`, the true one with the noise of velocities, or `differences` of measured
     #: positions through a first-order low-pass.
     velocity: VelocitySource = "exact"

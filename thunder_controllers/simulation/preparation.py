@@ -24,6 +24,7 @@ from thunder_controllers.host import (
     read_estimates,
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.references.circles import unwrap
 from thunder_controllers.references.feasibility import SPACING, check_before_compiling, check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, RATES, Follower, Reference, Smooth, Trajectory
 from thunder_controllers.simulation.options import Body, PlantOptions
@@ -153,6 +154,8 @@ def prepare(
     times = np.arange(config.steps) / config.rate
     samples = np.ascontiguousarray(reference.sample(times))
     _check_samples(samples, law.reference_kind, config, model.n, where)
+    if not cartesian:
+        samples[:, : model.n] = unwrap(samples[:, : model.n], model.circles, config.start.q)
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
@@ -288,7 +291,7 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
         check_limits(model.joint_names, np.array(config.start.q), lower, upper, f"{where}: start.q")
     if isinstance(config.reference, Trajectory):  # the same for every robot: nothing compiled is asked
         times = np.arange(0.0, config.steps / config.rate, SPACING)  # `check_reference` looks at every step
-        samples = config.reference.sample(times)
+        samples = config.reference.unwrapped(model.circles).sample(times)
         _check_samples(samples, kind, config, model.n, where)
         if config.check_reference:
             given = config.host.velocity_limit

@@ -17,6 +17,7 @@ from thunder_controllers.identification.information import columns_of, regressor
 from thunder_controllers.identification.motion import LEAST_SAMPLES, Motion, Record, smoothed_states
 from thunder_controllers.identification.records import RecordError
 from thunder_controllers.identification.robot_fit import SLOW
+from thunder_controllers.references.circles import Circles, circles_of
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.storage.whole import write_whole
 
@@ -132,7 +133,7 @@ def replay_law(
     states = _States(*(rows[inside] for rows in (record.q, *smoothed_states(record))))
     applied = 0.5 * (record.effort[1:] + record.effort[:-1])[inside.start - 1 : inside.stop - 1]
     runner = FreeLaw(library, law=name, gains=gains, initial_state=estimates)
-    posture = _posture(law, gains, states)
+    posture = _posture(law, gains, states, circles_of(library))
     asked, kept, told = _step(runner, law, states.reference(library, law), states, applied, posture, 1.0 / record.rate)
     motion, looked_at = Motion.of(record, SLOW), slice(0, None, record.every)
     in_use = {entry: np.vstack([rows[:1], rows[:-1]])[looked_at] for entry, rows in kept.items()}
@@ -185,8 +186,10 @@ def _step(
     return asked, kept, told
 
 
-def _posture(law: Law, gains: Mapping[str, Any], states: _States) -> FloatArray | None:
+def _posture(law: Law, gains: Mapping[str, Any], states: _States, circles: Circles) -> FloatArray | None:
     """Gain q_home of each sample with which k_n (q_home − q) is the recorded velocity, (N, n), of a law that has both.
+
+    Of a joint on a circle it is k_n sin(q_home − q), k_n at most.
 
     A redundant arm does not answer what the law asks of its null space, and the law must not learn from that. None
     where nothing adapts, where there is no such gain, or it is given.
@@ -196,7 +199,10 @@ def _posture(law: Law, gains: Mapping[str, Any], states: _States) -> FloatArray 
     if not adapts or POSTURE in gains or not {POSTURE, POSTURE_BANDWIDTH} <= {*names}:
         return None
     k_n = float(np.squeeze(gains.get(POSTURE_BANDWIDTH, names[POSTURE_BANDWIDTH].defaults)))
-    return states.measured + states.qd / k_n if k_n > 0.0 else None
+    if not k_n > 0.0:
+        return None
+    way = states.qd / k_n
+    return states.measured + np.where(circles, np.arcsin(np.clip(way, -1.0, 1.0)), way)
 
 
 def _rows(entries: Sequence[Entry], count: int) -> dict[str, FloatArray]:

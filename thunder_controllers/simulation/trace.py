@@ -52,7 +52,7 @@ class Trace(Archive):
     t: FloatArray  #: [s], (N,).
     q: FloatArray  #: True joint positions [rad or m], (N, n).
     qd: FloatArray  #: True joint velocities, (N, n).
-    q_measured: FloatArray  #: As the controller saw them, (N, n).
+    q_measured: FloatArray  #: As the controller saw them, joints on a circle unwrapped, (N, n).
     qd_measured: FloatArray  #: As the controller saw them, (N, n).
     reference: FloatArray  #: Samples as in `trajectories`, (N, 24) or (N, 3·n).
     effort: FloatArray  #: Commanded [N·m or N], (N, n).

@@ -95,6 +95,19 @@ def test_a_file_is_read_by_its_suffix(tmp_path: Path) -> None:
     assert load_model(path).link_names == read().link_names
 
 
+def test_a_continuous_joint_is_on_a_circle_and_has_no_position_limits() -> None:
+    model = read(changed('<limit velocity="6" effort="5"/>', '<limit lower="-2" upper="2" velocity="6" effort="5"/>'))
+    assert dict(zip(model.joint_names, model.circles, strict=True))["spin"]
+    assert model.circles.sum() == 1
+    spin = model.links[model.joint_names.index("spin")].joint
+    assert (spin.type_name, spin.limits.lower, spin.limits.upper) == ("continuous", -math.inf, math.inf)
+
+
+def test_a_continuous_joint_that_follows_another_is_where_that_says() -> None:
+    text = changed('<limit velocity="6" effort="5"/>', '<mimic joint="swing" multiplier="0.5"/>')
+    assert not read(text).circles.any()
+
+
 SECOND_ROOT = '<link name="adrift"/></robot>'
 ROTOR = '<rotor joint="swing" inertia="1"/>'
 RATE = '<limit joint="swing" effort_rate="1"/>'

@@ -275,6 +275,13 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
     assert "mass" in message_of(tmp_path, changed("mass: 2.0", "mass: -2"), allow_inconsistent=True)
 
 
+def test_a_file_says_which_joints_are_on_a_circle(tmp_path: Path) -> None:
+    assert load_model(write(tmp_path, GOOD)).circles.tolist() == [False, False]
+    model = load_model(write(tmp_path, GOOD + "thunder: {topology: [circle, line]}\n"))
+    assert model.circles.tolist() == [True, False]
+    assert "continuous" in str(model)
+
+
 @pytest.mark.parametrize(
     ("extension", "what"),
     [
@@ -288,6 +295,13 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
         ("coulomb: [1, -1]", "thunder.coulomb[1]: -1; valid: "),
         ("offset: [1]", "thunder.offset: 1 entries; valid: 2 entries, one per joint"),
         ("offset: [1, .inf]", "thunder.offset[1]: inf; valid: "),
+        ("topology: [circle]", "thunder.topology: 1 entries; valid: 2 entries, one per joint"),
+        ("topology: [round, line]", "thunder.topology[0]: round; valid: "),
+        ("topology: [line, circle]", "thunder.topology[1]: a prismatic joint on a circle; valid: revolute"),
+        (
+            "topology: [circle, line], limits: {position_upper: [1, 1]}",
+            "thunder.topology[0]: position limits of a joint on a circle; valid: none, or a joint on a line",
+        ),
         ("colour: red", "unknown key 'colour'; valid: coulomb, offset"),
     ],
 )

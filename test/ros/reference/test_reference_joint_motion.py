@@ -16,8 +16,9 @@ from thunder_dynamics.errors import ScenarioError
 DT = 5e-3
 PARAMETERS = node_parameters("reference", names.REFERENCE)
 START = np.array([0.2, -0.8, 0.05])
+LINES = np.zeros(3, dtype=bool)
 SPACE = JointSpace(
-    ("a", "b", "slide"), np.array([-1.0, -1.5, 0.0]), np.array([1.0, 1.5, np.inf]), np.array([2.0, 2.0, 0.5])
+    ("a", "b", "slide"), np.array([-1.0, -1.5, 0.0]), np.array([1.0, 1.5, np.inf]), np.array([2.0, 2.0, 0.5]), LINES
 )
 
 MOTIONS: dict[str, dict[str, Any]] = {
@@ -80,6 +81,20 @@ def test_points_are_reached_in_order_and_the_last_is_held() -> None:
     assert first.sum() >= 0.5 / DT  # rests there for the dwell of 0.5 s
     np.testing.assert_allclose(q[-1], [-0.9, 1.4, 0.0], atol=1e-9)
     assert motion.held("joint") is not None and motion.held("cartesian") is None
+
+
+def test_joints_on_a_circle_go_the_short_way_and_others_do_not() -> None:
+    turn = 2.0 * np.pi
+    space = JointSpace(("round", "long"), np.full(2, -np.inf), np.full(2, np.inf), np.ones(2), np.array([True, False]))
+    parameters = {parameter.name: parameter.default for parameter in PARAMETERS}
+    points = {"joint_points.positions": (3.2 - turn, 0.5, 3.3 + 2.0 * turn, 0.4)}
+    journey = plan_joints("joint_points", parameters | points, np.array([3.1, 0.5 + turn]), space)
+    rows = journey.sample(np.linspace(0.0, journey.ends, 200))
+    assert np.ptp(rows[:, 0]) < 0.3 and rows[-1, 0] == pytest.approx(3.3)
+    assert rows[-1, 1] == pytest.approx(0.4)
+    centre = {"joint_centre": (3.2 - turn, 0.5)}
+    held = plan_joints("joint_hold", parameters | centre, np.array([3.1, 0.5]), space)
+    assert held.sample(np.array([held.ends]))[0, :2] == pytest.approx([3.2, 0.5])
 
 
 def test_a_motion_near_a_limit_is_moved_away_from_it() -> None:

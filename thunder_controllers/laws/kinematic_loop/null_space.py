@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.parts.gate import smooth_step
-from thunder_controllers.laws.parts.task import posture_gains
+from thunder_controllers.laws.parts.task import posture_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 from thunder_dynamics.spatial import reciprocal
@@ -28,7 +28,8 @@ UNLIMITED_SPEED = 0.5
 def null_space_velocity(robot: RobotExpressions, signals: Signals, options: Options) -> tuple[SX, SX]:
     """Make z and its derivative, each (n,), of the option `redundancy`.
 
-    - "posture" (default): z = k_n (q_home − q), which keeps a closed path of the end effector closed in the joints;
+    - "posture" (default): z = k_n (q_home − q), which keeps a closed path of the end effector closed in the joints; of
+      joints on a circle k_n sin(q_home − q), which leads home the short way;
     - "joint_limits": z = v (S(x_lower) − S(x_upper)), zero while no joint is within its margin m of a limit, and never
       more than v. x = 1 − d/m of the distance d to the limit, kept in [0, 1], and S(x) = x² (3 − 2x), so that z has a
       continuous derivative. Far from limits spare motion is as free as with "none", and drifts;
@@ -42,8 +43,8 @@ def null_space_velocity(robot: RobotExpressions, signals: Signals, options: Opti
         LawError: for "joint_limits" of an arm without any.
     """
     if options["redundancy"] == "posture":
-        k_n, q_home = posture_gains(robot, signals, 1.0)
-        return k_n * (q_home - signals.q), -k_n * signals.qd
+        k_n, error, rate = posture_error(robot, signals, 1.0)
+        return k_n * error, k_n * rate
     if options["redundancy"] == "none":
         return SX.zeros(robot.n), SX.zeros(robot.n)
     z = _away_from_limits(robot, signals, options)

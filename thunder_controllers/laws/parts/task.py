@@ -92,14 +92,17 @@ def task_error(
     return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
 
 
-def posture_gains(robot: RobotExpressions, signals: Signals, bandwidth: float) -> tuple[SX, SX]:
-    """Declare k_n, a bandwidth with that default, and q_home, shape (n,), the middle of the joint ranges by default."""
+def posture_error(robot: RobotExpressions, signals: Signals, bandwidth: float) -> tuple[SX, SX, SX]:
+    """Return k_n, e = q_home − q, of a joint on a circle sin(q_home − q), and de/dt; e is smooth all the way round.
+
+    Declares k_n, a bandwidth with that default, and q_home, shape (n,), the middle of the joint ranges by default.
+    """
     lower, upper = robot.model.limits("lower"), robot.model.limits("upper")
     has_range = np.isfinite(lower) & np.isfinite(upper)
     k_n = signals.gain(
         "k_n", default=bandwidth, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture."
     )
-    return k_n, signals.gain(
+    q_home = signals.gain(
         "q_home",
         size=robot.n,
         default=0.5 * (np.where(has_range, lower, 0.0) + np.where(has_range, upper, 0.0)),
@@ -107,6 +110,11 @@ def posture_gains(robot: RobotExpressions, signals: Signals, bandwidth: float) -
         unit="rad|m",
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
+    way, rate = q_home - signals.q, -signals.qd
+    turns = {i: way[i] for i in np.flatnonzero(robot.model.circles)}
+    error = ca.vertcat(*(ca.sin(turns[i]) if i in turns else way[i] for i in range(robot.n)))
+    change = ca.vertcat(*(ca.cos(turns[i]) * rate[i] if i in turns else rate[i] for i in range(robot.n)))
+    return k_n, error, change
 
 
 ACTIVATION_ERROR = 0.5

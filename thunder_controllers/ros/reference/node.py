@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from thunder_controllers.host import Configuration, Library, Limits, Options
+from thunder_controllers.references.circles import circles_of
 from thunder_controllers.references.feasibility import check_reference
 from thunder_controllers.references.motion import Journey, Kind, Motion
 from thunder_controllers.references.trajectories import Pose
@@ -105,7 +106,8 @@ class ReferenceNode(Node):
         if kind.startswith("joint_"):
             robot = self._known_robot()
             library = robot.library
-            space = JointSpace(robot.joints, library.position_lower, library.position_upper, library.velocity_limit)
+            limits = library.position_lower, library.position_upper, library.velocity_limit
+            space = JointSpace(robot.joints, *limits, circles_of(library))
             journey = plan_joints(kind, self._settings, self._start_joints(robot), space)
         else:
             journey = plan_poses(kind, self._settings, self._start_pose())

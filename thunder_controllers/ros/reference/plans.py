@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thunder_controllers.fields import checked
+from thunder_controllers.references.circles import Circles, unwrap
 from thunder_controllers.references.motion import NEAR, Journey, way_through
 from thunder_controllers.references.sinusoids import Excitation, JointExcitation, JointLissajous, Lissajous
 from thunder_controllers.references.trajectories import (
@@ -50,6 +51,7 @@ class JointSpace:
     lower: FloatArray
     upper: FloatArray
     velocity: FloatArray
+    circles: Circles  #: Which joints are on a circle.
 
     def check(self, q: FloatArray, reach: ArrayLike, where: str) -> None:
         """Make sure that q ± reach is within the limits.
@@ -136,6 +138,7 @@ def plan_joints(kind: str, parameters: Values, start: FloatArray, space: JointSp
     n, path, dwell = len(start), None, 0.0
     if kind == "joint_points":
         points, dwell = list(_rows(parameters, "joint_points.positions", n, least=1)), parameters["joint_points.dwell"]
+        points = list(unwrap(points, space.circles, start))
         for k, point in enumerate(points):
             space.check(point, 0.0, f"joint_points.positions: point {k}")
     elif kind == "joint_hold":
@@ -164,7 +167,7 @@ def _joint_centre(parameters: Values, start: FloatArray, space: JointSpace, reac
     """Take the centre that is given; else where the joints are, moved as far from their limits as the motion needs."""
     given = _rows(parameters, "joint_centre", len(start), 1)
     centre = np.clip(start, space.lower + reach, np.maximum(space.lower, space.upper - reach))
-    centre = given[0] if len(given) else centre
+    centre = unwrap(given, space.circles, start)[0] if len(given) else centre
     space.check(centre, reach, "joint_centre")
     return centre
 

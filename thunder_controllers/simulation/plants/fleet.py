@@ -27,7 +27,7 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
         plant.library_hash,
         plant.ee_link,
         plant.gravity_compensated,
-        *(getattr(options, name) for name in ("substeps", "torque_delay", "velocity")),
+        *(getattr(options, name) for name in ("substeps", "torque_delay", "velocity", "wrapped")),
     )
 
 

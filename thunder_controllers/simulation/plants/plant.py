@@ -15,8 +15,10 @@ from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.sensors import PositionSampler, Sample, Sensors
 from thunder_controllers.simulation.plants.springs import Springs
-from thunder_dynamics.errors import DimensionError, ScenarioError
+from thunder_dynamics.errors import DimensionError, NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import Inertia
+
+TURN = 2.0 * np.pi
 
 DELAY_TOLERANCE = 1e-6
 """How far a delay may be from a whole number of integration steps, in steps."""
@@ -74,6 +76,10 @@ class Plant(ABC):
         self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self._restart_sensors()
+        for name in options.wrapped:
+            if name not in self.joints:
+                raise NameNotFoundError(f"no joint '{name}'", where=f"{where}: wrapped", valid=nearest(name, joints))
+        self._wrapped = [self.joints.index(name) for name in options.wrapped]
         self.faults = Faults(options.faults, joints, self.timestep, seed, where)
         self._pending: list[tuple[float, bool, Payload]] = []
         self._carried: list[Payload] = []
@@ -182,6 +188,8 @@ class Plant(ABC):
         self.read(q, qd)
         if self._sensors.act:
             self._sensors.corrupt(q, qd)
+        if self._wrapped:
+            q[..., self._wrapped] = np.remainder(q[..., self._wrapped] + np.pi, TURN) - np.pi
         self._measured = q, qd
         if self.springs is not None:
             self.read(*self._motors)
