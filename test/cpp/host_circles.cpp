@@ -50,15 +50,16 @@ struct Elbow {
 
 void compare(std::shared_ptr<const thunder::Library> library, std::mt19937_64& random, long updates) {
   const auto make = [&] {
-    return std::make_unique<thunder::ControlSession>(thunder::Configuration(library, "joint_adaptive"), thunder::Options{});
+    return std::make_unique<thunder::ControlSession>(thunder::make_configuration(library, "", "joint_adaptive", {}),
+                                                     thunder::Options{});
   };
   const auto whole = make(), wrapped = make();
   std::uniform_int_distribution<int> turns(-4, 4), choice(0, 999);
   std::uniform_real_distribution<double> way(-2.0, 2.0);
   Elbow elbow;
-  const double start[2] = {0.1, elbow.q};
-  whole->activate(start);
-  wrapped->activate(start);
+  const double start[2] = {0.1, elbow.q}, rest[2] = {};
+  whole->activate(start, rest);
+  wrapped->activate(start, rest);
   double goal = elbow.q, effort[2] = {}, other[2] = {};
   const double first = elbow.q;
   double furthest = 0.0;
@@ -87,7 +88,7 @@ void compare(std::shared_ptr<const thunder::Library> library, std::mt19937_64& r
 int main(int argc, char** argv) {
   CHECK(argc >= 2);
   std::mt19937_64 random(20260);
-  const auto library = std::make_shared<const thunder::Library>(argv[1]);
+  const auto library = thunder::Library::load(argv[1]);
   check_unwrapping(library->data(), random);
   compare(library, random, argc > 2 ? std::atol(argv[2]) : 1000000);
 }
