@@ -296,13 +296,13 @@ def test_a_file_says_which_joints_are_on_a_circle(tmp_path: Path) -> None:
         ("offset: [1]", "thunder.offset: 1 entries; valid: 2 entries, one per joint"),
         ("offset: [1, .inf]", "thunder.offset[1]: inf; valid: "),
         ("topology: [circle]", "thunder.topology: 1 entries; valid: 2 entries, one per joint"),
-        ("topology: [round, line]", "thunder.topology[0]: round; valid: "),
+        ("topology: [round, line]", "thunder.topology[0]: 'round'; valid: input should be 'line' or 'circle'"),
         ("topology: [line, circle]", "thunder.topology[1]: a prismatic joint on a circle; valid: revolute"),
         (
             "topology: [circle, line], limits: {position_upper: [1, 1]}",
             "thunder.topology[0]: position limits of a joint on a circle; valid: none, or a joint on a line",
         ),
-        ("colour: red", "unknown key 'colour'; valid: coulomb, offset"),
+        ("colour: red", "unknown key 'colour'; valid: coulomb, … (9 in all)"),
     ],
 )
 def test_bad_extensions_are_named(tmp_path: Path, extension: str, what: str) -> None:
