@@ -46,11 +46,8 @@ class Course:
     def __init__(self, model: RobotModel) -> None:
         lower, upper, speed = (np.array(model.limits(name)) for name in ("lower", "upper", "velocity"))
         self.circles = model.circles
-        self.start = np.where(
-            self.circles,
-            FIRST,
-            0.5 * np.nan_to_num(np.where(self.circles, 0.0, lower) + np.where(self.circles, 0.0, upper)),
-        )
+        middle = 0.5 * (np.where(self.circles, 0.0, lower) + np.where(self.circles, 0.0, upper))
+        self.start = np.where(self.circles, FIRST, np.nan_to_num(middle))
         self.swing = np.where(self.circles, SWING, 0.3 * np.nan_to_num(upper - lower, posinf=1.0))
         self._rate = SPEED * np.nan_to_num(speed, posinf=1.0) * np.linspace(0.8, 1.0, model.n) / self.swing
         self._random = np.random.default_rng(1)

@@ -507,8 +507,9 @@ class RobotModel:
         """Copy with another kind of one joint, then on a line, and without DH rows."""
         if joint not in self.joint_names:
             raise NameNotFoundError(f"no joint '{joint}'", where=self.name, valid=", ".join(self.joint_names))
-        changed = {"kind": kind, "topology": Topology.LINE}
-        joints = [replace(x.joint, dh=None, **(changed if x.joint.name == joint else {})) for x in self.links]
+        joints = [replace(link.joint, dh=None) for link in self.links]
+        index = self.joint_names.index(joint)
+        joints[index] = replace(joints[index], kind=kind, topology=Topology.LINE)
         links = zip(self.links, joints, strict=True)
         return replace(self, links=tuple(replace(link, joint=other) for link, other in links))
 

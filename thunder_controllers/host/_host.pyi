@@ -441,6 +441,11 @@ class Library:
         From the base on; all vectors of joints have this order.
         """
     @property
+    def joint_topology(self) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        Per joint, as `joints.Topology`: 0 on a line, 1 on a circle, where whole turns are one place.
+        """
+    @property
     def lanes(self) -> int:
         """
         States that `batch` computes at once in a thread; 0: one, it was built without.

@@ -22,7 +22,7 @@ Circles = NDArray[np.bool_]
 
 def circles_of(library: Library) -> Circles:
     """Return which joints of a robot are on a circle, shape (n,)."""
-    return np.asarray(library.joint_topology) == Topology.CIRCLE
+    return np.asarray(library.joint_topology == Topology.CIRCLE)
 
 
 def nearest(q: ArrayLike, expected: ArrayLike, circles: ArrayLike) -> FloatArray:

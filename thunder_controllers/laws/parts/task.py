@@ -111,9 +111,9 @@ def posture_error(robot: RobotExpressions, signals: Signals, bandwidth: float) -
         doc="Posture preferred in the null space; the middle of the joint ranges by default.",
     )
     way, rate = q_home - signals.q, -signals.qd
-    turns = {i: way[i] for i in np.flatnonzero(robot.model.circles)}
-    error = ca.vertcat(*(ca.sin(turns[i]) if i in turns else way[i] for i in range(robot.n)))
-    change = ca.vertcat(*(ca.cos(turns[i]) * rate[i] if i in turns else rate[i] for i in range(robot.n)))
+    circles = robot.model.circles
+    error = ca.vertcat(*(ca.sin(way[i]) if circles[i] else way[i] for i in range(robot.n)))
+    change = ca.vertcat(*(ca.cos(way[i]) * rate[i] if circles[i] else rate[i] for i in range(robot.n)))
     return k_n, error, change
 
 
