@@ -32,6 +32,15 @@ def test_limits_and_what_stands_for_those_that_are_missing_are_shown() -> None:
 
 
 @pytest.mark.slow
+def test_joints_on_a_circle_are_shown_as_such() -> None:
+    text = shown(str(Path(__file__).parents[1] / "data/gen3.urdf"))
+    rows = [line.split() for line in text.splitlines()]
+    assert [row[1] for row in rows if row[:1] == ["joint_1"]] == ["circle"]
+    assert [row[3] for row in rows if row[2:3] in (["joint_1"], ["joint_2"])] == ["continuous", "revolute"]
+    assert "no position limits" not in text
+
+
+@pytest.mark.slow
 def test_a_robot_that_no_controller_takes_is_named(tmp_path: Path) -> None:
     text = share("config/robots/planar3r.yaml").read_text(encoding="utf-8")
     robot = tmp_path / "weak.yaml"

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options
-from thunder_controllers.references.circles import circles_of
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
-from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel
+from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel, Topology
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import parse_number, reading_options
 from thunder_dynamics.spatial import ypr_from_rotation
@@ -88,9 +87,9 @@ def _show_limits(library: Library) -> None:
     position = (limits.position_lower, limits.position_upper)
     others = (limits.velocity, limits.acceleration, limits.effort, limits.effort_rate)
     rows = [["joint", "position", "velocity", "acceleration", "effort", "effort rate"]]
-    joints = zip(library.joint_names, circles_of(library), *position, *others, strict=True)
-    for joint, is_on_circle, lower, upper, *rest in joints:
-        place = "circle" if is_on_circle else f"{_number(lower)} … {_number(upper)}"
+    joints = zip(library.joint_names, library.joint_topology, *position, *others, strict=True)
+    for joint, topology, lower, upper, *rest in joints:
+        place = "circle" if topology == Topology.CIRCLE else f"{_number(lower)} … {_number(upper)}"
         rows.append([joint, place, *map(_number, rest)])
     print_table(rows)
     click.echo("SI units; – where there is no limit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -15,8 +16,10 @@ from thunder_controllers.laws.kinematic_loop.null_space import OPTION, null_spac
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals
+from thunder_dynamics.readers import load_model
 
 FloatArray = np.ndarray
+GEN3 = Path(__file__).parents[2] / "data/gen3.urdf"
 LOWER = np.array([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973])
 UPPER = np.array([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973])
 NEAR = np.array([0.1, -1.6, 0.2, -2.0, 2.7, 1.6, 0.5])
@@ -67,6 +70,29 @@ def test_its_derivative_is_exact(seed: int) -> None:
     q, qd = rng.uniform(LOWER, UPPER), rng.uniform(-1.0, 1.0, 7)
     slope = (z_at(q + h * qd)[0] - z_at(q - h * qd)[0]) / (2 * h)
     np.testing.assert_allclose(z_at(q, qd)[1], slope, rtol=0, atol=1e-6)  # second derivatives jump at the margins
+
+
+def test_the_posture_leads_home_the_short_way_round_a_circle() -> None:
+    """Of the Gen3, however often its joints have turned, with the exact derivative; joints on a line go the whole way."""
+    arm = RobotExpressions(load_model(GEN3))
+    signals = Signals(arm, ReferenceKind.JOINT)
+    z, z_dot = null_space_velocity(arm, signals, Options("law", (OPTION,), {"redundancy": "posture"}))
+    signals.describe_telemetry("z", size=14, unit="rad/s", doc="z, then its derivative.")
+    law = signals.law("posture", "Posture.", 0.0 * z, {}, {"z": ca.vertcat(z, z_dot)})
+    home, rng, h = np.linspace(-1.0, 1.0, 7), np.random.default_rng(0), 1e-5
+
+    def at(q: FloatArray, qd: FloatArray) -> tuple[FloatArray, FloatArray]:
+        both = step(law, q, qd, {}, gains={"k_n": 2.0, "q_home": home})[2]["z"]
+        return both[:7], both[7:]
+
+    turns = 2.0 * np.pi * np.where(arm.model.circles, [3, 0, -2, 0, 8, 0, 1], 0)
+    for _ in range(5):
+        q, qd = rng.uniform(-4.0, 4.0, 7), rng.uniform(-1.0, 1.0, 7)
+        np.testing.assert_allclose(at(q + turns, qd), at(q, qd), atol=1e-9)
+        slope = (at(q + h * qd, qd)[0] - at(q - h * qd, qd)[0]) / (2.0 * h)
+        np.testing.assert_allclose(at(q, qd)[1], slope, atol=1e-8)
+        way = np.where(arm.model.circles, np.sin(home - q), home - q)
+        np.testing.assert_allclose(at(q, qd)[0], 2.0 * way, atol=1e-12)
 
 
 def reference(q: FloatArray) -> dict[str, FloatArray]:
