@@ -73,7 +73,7 @@ def test_its_derivative_is_exact(seed: int) -> None:
 
 
 def test_the_posture_leads_home_the_short_way_round_a_circle() -> None:
-    """Of the Gen3, however often its joints have turned, with the exact derivative; joints on a line go the whole way."""
+    """Of the Gen3, however often its joints have turned, with the exact derivative; on a line they go the whole way."""
     arm = RobotExpressions(load_model(GEN3))
     signals = Signals(arm, ReferenceKind.JOINT)
     z, z_dot = null_space_velocity(arm, signals, Options("law", (OPTION,), {"redundancy": "posture"}))
