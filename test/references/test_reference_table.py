@@ -168,7 +168,7 @@ def test_a_table_rests_after_its_end_if_it_ends_at_rest() -> None:
 
 def _read(path: Path, cartesian: bool = False) -> Reference:
     """Of a robot with the joints a and b."""
-    library: Any = SimpleNamespace(joint_names=("a", "b"))
+    library: Any = SimpleNamespace(joint_names=("a", "b"), joint_topology=np.zeros(2, dtype=int))
     return Csv(file=path.name).build_for(Follower(library, cartesian, path.parent))
 
 
