@@ -83,7 +83,7 @@ class Reflex(NamedTuple):
 
 
 def _velocity_excess(cycle: Cycle) -> FloatArray:
-    lower, upper = cycle.arm.limits.velocity(cycle.arm.q)
+    lower, upper = cycle.arm.limits.velocity_at(cycle.arm.q)
     return np.maximum(lower - cycle.arm.qd, cycle.arm.qd - upper) - VELOCITY_TOLERANCE
 
 
@@ -103,7 +103,9 @@ REFLEXES = (
     Reflex(
         Error.JOINT_POSITION_LIMITS_VIOLATION,
         "rad",
-        lambda cycle: np.maximum(cycle.arm.limits.lower - cycle.arm.q, cycle.arm.q - cycle.arm.limits.upper),
+        lambda cycle: np.maximum(
+            cycle.arm.limits.position_lower - cycle.arm.q, cycle.arm.q - cycle.arm.limits.position_upper
+        ),
     ),
     Reflex(Error.JOINT_VELOCITY_VIOLATION, "rad/s", _velocity_excess),
     Reflex(

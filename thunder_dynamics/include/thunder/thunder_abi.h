@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define THUNDER_ABI_VERSION 6
+#define THUNDER_ABI_VERSION 7
 #define THUNDER_LIBRARY_SYMBOL "thunder_library_get"
 
 /* Flags of an entry. */
@@ -117,6 +117,14 @@ typedef struct thunder_library {
   const double* pi;      /* 10*n_joints inertial parameters, REG order, as in the robot file */
   const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, or of M_rigid where a joint is
                                   elastic, as in the robot file; NAN: unknown */
+  /* At distance d from the end of its range that a joint moves towards, its velocity limit v is
+   * min(v, max(0, sqrt(2 velocity_deceleration d) - velocity_offset)); n_joints values each; INFINITY and 0: v everywhere. */
+  const double* velocity_offset;
+  const double* velocity_deceleration;
+  /* What drives a joint is limited to the whole effort up to the first velocity, and from there linearly to zero at the
+   * second one; n_joints values each; INFINITY: the whole effort at every velocity. */
+  const double* effort_corner_velocity;
+  const double* effort_no_load_velocity;
   int n_functions;
   const thunder_function* functions;
   int n_laws;

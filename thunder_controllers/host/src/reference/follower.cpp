@@ -209,7 +209,8 @@ bool ReferenceFollower::cut(double margins, double* reference) const noexcept {
     const auto k = static_cast<std::size_t>(i);
     const double margin = margins * limits_.position_margin[k];
     keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
-    keep(reference[layout_.velocity + i], -limits_.velocity[k], limits_.velocity[k]);
+    const double q = reference[layout_.position + i];
+    keep(reference[layout_.velocity + i], -limits_.velocity_towards(k, q, -1.0), limits_.velocity_towards(k, q, 1.0));
     keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);
   }
   return has_cut;

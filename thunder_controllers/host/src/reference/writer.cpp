@@ -29,7 +29,7 @@ ReferenceWriter::ReferenceWriter(const std::shared_ptr<const Library>& library, 
       layout_(law, library->n_joints()),
       channel_(channel),
       written_(ReferenceChannel::first_message(law)) {
-  if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
+  if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, options, limits);
 }
 
 void ReferenceWriter::check_entry(const thunder_entry& entry, const double* values) const {
