@@ -123,7 +123,7 @@ def find_reflexes(cycle: Cycle) -> dict[Error, str]:
     found = {}
     for reflex in REFLEXES:
         excess = reflex.excess(cycle)
-        worst = int(np.argmax(excess))
+        worst = int(excess.argmax())
         if excess[worst] > 0.0:
             found[reflex.error] = f"{reflex.error.name.lower()}: {worst + 1}, by {excess[worst]:.3g} {reflex.unit}"
     return found

@@ -2,13 +2,46 @@
 #include "thunder/host/reference/follower.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/reference/rehearsal.hpp"
 
 namespace thunder {
 namespace {
 
 constexpr double kNear = 0.1;  // [m, rad] a stream that was given up is followed again from here
+
+constexpr double kRoom = 0.5;          // of what a rehearsal leaves to feedback
+constexpr double kLooks = 16.0;        // at a stop
+constexpr double kQuicker = 1.25;      // from one stop that is tried to the next
+constexpr double kMostQuicker = 32.0;  // in all
+
+/// Whether a stop of that acceleration brings all joints to rest below their velocity limits, which may fall on the way.
+bool keeps_limits(const SampleLayout& layout, const double* reference, const Limits& limits, double acceleration) noexcept {
+  StopShape shape{0.0};
+  for (std::size_t i = 0; i < limits.velocity.size(); ++i) {
+    const double speed = std::abs(layout.joint(reference, i).velocity);
+    shape.duration = std::max(shape.duration, StopShape::shortest(speed, acceleration));
+  }
+  for (std::size_t i = 0; i < limits.velocity.size(); ++i) {
+    const ScalarSample begin = layout.joint(reference, i);
+    for (double k = 1.0; k < kLooks; ++k) {
+      const ScalarSample now = shape.at(k / kLooks * shape.duration, begin.velocity, begin.acceleration);
+      const double limit = limits.velocity_towards(i, begin.value + now.value, now.velocity);
+      const double room = kRoom * Rehearsal::kMargin * limits.velocity[i];
+      if (limit < limits.velocity[i] && std::abs(now.velocity) > std::max(limit - room, 0.0)) return false;
+    }
+  }
+  return true;
+}
+
+/// The acceleration that joints are stopped with: more than what is asked for where an end is so near that it takes more.
+double stop_acceleration(const SampleLayout& layout, const double* reference, const Limits& limits, double asked) noexcept {
+  double quicker = 1.0;
+  while (quicker < kMostQuicker && !keeps_limits(layout, reference, limits, quicker * asked)) quicker *= kQuicker;
+  return quicker * asked;
+}
 
 }  // namespace
 
@@ -153,7 +186,11 @@ void ReferenceFollower::rest_at_sample(double t, double dt) noexcept {
 
 void ReferenceFollower::stop() noexcept {
   source_ = ReferenceSource::stopping;
-  player_.stop(values_.data(), message().motion.limits);
+  MotionLimits limits = message().motion.limits;
+  if (!layout_.is_cartesian) {
+    limits.joint_acceleration = stop_acceleration(layout_, values_.data(), limits_, limits.joint_acceleration);
+  }
+  player_.stop(values_.data(), limits);
   settle();
 }
 

@@ -57,20 +57,21 @@ void Rehearsal::check(const MotionPlan& plan) {
   } catch (const RefusedMotionError& error) {
     Refusal refusal = error.refusal();
     if (!plan.finds_slower || refusal.limit == MotionLimit::position || refusal.limit == MotionLimit::reach) throw;
-    refusal.slower = find_slower(plan);
-    const std::string instead = refusal.slower ? advice(plan.motion, *refusal.slower) : "another way, none slower was found";
-    throw RefusedMotionError(refusal, error.wrong(), error.where().c_str(), error.valid() + "; or " + instead);
+    std::string instead;
+    refusal.slower = find_slower(plan, instead);
+    throw RefusedMotionError(refusal, error.wrong(), error.where().c_str(), error.valid() + "; " + instead);
   }
 }
 
 /// The least, to a hundredth or one per cent: by bisection, so a still shorter one may be accepted.
-std::optional<double> Rehearsal::find_slower(const MotionPlan& plan) {
+std::optional<double> Rehearsal::find_slower(const MotionPlan& plan, std::string& instead) {
   const auto is_accepted = [&](int hundredths) {
     MotionPlan slower = plan;
     slower.motion = plan.motion.slowed(hundredths / 100.0);
     try {
       attempt(slower);
-    } catch (const HostError&) {
+    } catch (const HostError& error) {
+      instead = "in " + format(hundredths / 100.0) + " times the time " + error.wrong();
       return false;
     }
     return true;
@@ -85,6 +86,7 @@ std::optional<double> Rehearsal::find_slower(const MotionPlan& plan) {
     const int middle = (accepted + refused) / 2;
     (is_accepted(middle) ? accepted : refused) = middle;
   }
+  instead = "or " + advice(plan.motion, accepted / 100.0);
   return accepted / 100.0;
 }
 

@@ -73,7 +73,7 @@ class Rehearsal {
 
  private:
   void attempt(const MotionPlan& plan);
-  std::optional<double> find_slower(const MotionPlan& plan);
+  std::optional<double> find_slower(const MotionPlan& plan, std::string& instead);
   void begin(const MotionPlan& plan);
   void go(const Motion& motion);
   void follow(const Motion& motion);
