@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,9 @@ ON_A_FRANKA = Options(gravity_compensated_by_robot=True, effort_rate_limit=[900.
 SETTLING = 0.1
 """Time after a motion in which a reflex still counts [s]."""
 
+SHOWN = 100
+"""Motions between two times at which the file is written."""
+
 LOOK = 10
 """Periods between looks at whether a motion is over."""
 
@@ -80,7 +83,7 @@ def draw_posture(rng: np.random.Generator, library: Library) -> FloatArray:
 def draw_joints(rng: np.random.Generator, library: Library, q: FloatArray) -> Asked:
     """Through one to three random postures."""
     count = int(rng.integers(1, 4))
-    reach = 10.0 ** rng.uniform(-1.3, 0.2)
+    reach = 10.0 ** rng.uniform(-1.3, 0.0)
     lower, upper = library.position_lower + 0.05, library.position_upper - 0.05
     places = [np.clip(q + reach * rng.uniform(-1.0, 1.0, 7), lower, upper) for _ in range(count)]
     times = np.cumsum(rng.uniform(0.1, 0.6, count))
@@ -139,10 +142,10 @@ def draw_poses(rng: np.random.Generator, library: Library, q: FloatArray) -> Ask
 
 def _figure(rng: np.random.Generator, size: int, largest: float) -> Asked:
     amplitude = largest * 10.0 ** rng.uniform(-1.0, 0.0) * rng.uniform(-1.0, 1.0, size)
-    base = rng.uniform(0.8, 3.0)
+    base = rng.uniform(1.0, 3.0)
     frequency = base * rng.integers(1, 3, size)
     phase = rng.uniform(0.0, 2.0 * np.pi, size)
-    ramp = float(rng.uniform(0.2, 0.8))
+    ramp = float(rng.uniform(0.2, 0.5))
 
     def ask(session: ControlSession, slower: float) -> None:
         session.trace(Figure(amplitude, frequency / slower, phase, ramp * slower))
@@ -152,12 +155,12 @@ def _figure(rng: np.random.Generator, size: int, largest: float) -> Asked:
 
 def draw_joint_figure(rng: np.random.Generator, library: Library, q: FloatArray) -> Asked:
     """Sinusoids of all joints."""
-    return replace(_figure(rng, 7, 0.3), kind="joint figure")
+    return replace(_figure(rng, 7, 0.1), kind="joint figure")
 
 
 def draw_figure(rng: np.random.Generator, library: Library, q: FloatArray) -> Asked:
     """Sinusoids of the position."""
-    return _figure(rng, 3, 0.06)
+    return _figure(rng, 3, 0.03)
 
 
 KINDS: tuple[tuple[tuple[str, ...], Callable[[np.random.Generator, Library, FloatArray], Asked]], ...] = (
@@ -293,13 +296,20 @@ class Bench:
         return found
 
 
-def run_motions(motions: int, seed: int, folder: Path, first: int = 0) -> Tally:
-    """Run so many motions, those from the first one on; what is refused for good counts as none of them."""
+def run_motions(
+    motions: int, seed: int, folder: Path, first: int = 0, show: Callable[[Tally], None] = lambda _: None
+) -> Tally:
+    """Run so many motions, those from the first one on; what is refused for good counts as none of them.
+
+    `show` is called now and then.
+    """
     bench, tally = Bench(folder), Tally()
     k = first
     while sum(n for name, n in tally.counts.items() if name.startswith("run: ")) < motions:
         bench.run(k, seed, tally)
         k += 1
+        if k % SHOWN == 0:
+            show(tally)
     return tally
 
 
@@ -313,9 +323,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    tally = run_motions(given.motions, given.seed, given.out, given.first)
-    document = {"seed": given.seed, "first": given.first, "steps": tally.steps, "counts": tally.counts, "lines": tally.lines}
-    (given.out / f"franka_motions_{given.first}.json").write_text(json.dumps(document, indent=1) + "\n")
+
+    def write(tally: Tally) -> None:
+        document = {"seed": given.seed, "first": given.first, **asdict(tally)}
+        (given.out / f"franka_motions_{given.first}.json").write_text(json.dumps(document, indent=1) + "\n")
+
+    tally = run_motions(given.motions, given.seed, given.out, given.first, write)
+    write(tally)
     for name, count in sorted(tally.counts.items()):
         sys.stdout.write(f"{count:8}  {name}\n")
     sys.stdout.write(f"{tally.steps:8}  periods, {time.monotonic() - begun:.0f} s\n")

@@ -131,9 +131,10 @@ def test_a_refusal_names_limit_joint_and_the_time_that_does(
 
 def test_no_time_is_named_where_none_would_do(library: Library) -> None:
     session = active_session(library, np.array([0.0, 0.5, 0.0, -1.5, 0.0, 2.0, 0.0]))
-    with pytest.raises(RefusedMotionError, match=r"the position of joint2 is .*; valid: \[-1.79") as caught:
+    late = r"follow: after 6\S+ s the velocity of joint2 is .*; in 32 times the time after 2\S+ s the velocity of joint2"
+    with pytest.raises(RefusedMotionError, match=late) as caught:
         session.follow([TimedJoints(9.0, [0.0, 2.0, 0.0, -1.5, 0.0, 2.0, 0.0])])
-    assert caught.value.limit == "position" and caught.value.slower is None
+    assert (caught.value.limit, caught.value.joint, caught.value.slower) == ("velocity", 1, None)
 
 
 def test_a_start_beyond_a_limit_says_by_how_much(library: Library) -> None:

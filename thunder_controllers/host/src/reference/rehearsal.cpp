@@ -149,7 +149,8 @@ double Rehearsal::end_of(const Figure& figure) const {
   const double period = period_of(figure), longest = kLongestWay / kPeriod * period;
   const double end = std::min(kLongestWay, figure.ramp_time + figure.period(longest));
   if (end <= longest) return end;
-  throw HostError(ErrorKind::law, "after " + format(longest) + " s the figure has not begun anew", where_,
+  throw HostError(ErrorKind::law, "after " + format(longest) + " s the figure, of " + format(1.0 / (kFewestSamples * period)) +
+                  " Hz, has not begun anew", where_,
                   "a shorter ramp_time, slower sinusoids, or frequencies that are multiples of one");
 }
 
