@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -325,7 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
 
     def write(tally: Tally) -> None:
-        document = {"seed": given.seed, "first": given.first, **asdict(tally)}
+        document = {"seed": given.seed, "first": given.first, **vars(tally)}
         (given.out / f"franka_motions_{given.first}.json").write_text(json.dumps(document, indent=1) + "\n")
 
     tally = run_motions(given.motions, given.seed, given.out, given.first, write)
