@@ -4,8 +4,8 @@
 
 Joint motions through random points, motions to poses, through timed poses, and figures in joints and in space, from
 random postures anywhere within the limits, under three laws. What is refused is asked for again in the time that the
-refusal names, which must be accepted. What is accepted runs on `FrankaArm`, a state and a command in each period, judged
-by `find_reflexes`, which is what `thunder franka-server` sends and does. Motion k depends on seed and k alone.
+refusal names, which must be accepted. What is accepted runs on `FrankaArm`, a state and a command in each period, and
+is judged by `find_reflexes`, as `thunder franka-server` does. Motion k depends on seed and k alone.
 
 Writes a JSON file with every refusal and reflex, and prints their counts; the exit status is 1 if a reflex stopped an
 arm, or a motion was refused in the time that was named.
@@ -67,7 +67,7 @@ LOOK = 10
 
 @dataclass(frozen=True)
 class Asked:
-    """A motion: how to ask for it in `slower` times its time, and how long it takes then [s]; None: until it is over."""
+    """A motion: how to ask for it in `slower` times its time, and how long it takes then [s]; None: until over."""
 
     kind: str
     ask: Callable[[ControlSession, float], None]
@@ -94,7 +94,9 @@ def draw_joints(rng: np.random.Generator, library: Library, q: FloatArray) -> As
     return Asked("joints", ask)
 
 
-def _poses(rng: np.random.Generator, library: Library, q: FloatArray, count: int) -> list[tuple[FloatArray, FloatArray]]:
+def _poses(
+    rng: np.random.Generator, library: Library, q: FloatArray, count: int
+) -> list[tuple[FloatArray, FloatArray]]:
     """Poses of postures about q: position and quaternion x y z w of each."""
     reach = 10.0 ** rng.uniform(-1.5, -0.2)
     lower, upper = library.position_lower + 0.05, library.position_upper - 0.05

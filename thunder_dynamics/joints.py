@@ -179,9 +179,9 @@ class Limits:
     """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
 
     Infinite where the robot file gives none. The velocity limit at distance d from the end that the joint moves towards
-    is min(v, max(0, √(2 a d) − o)), with the offset o and the deceleration a. The effort that drives the joint is limited
-    to the whole one up to the corner velocity, and from there linearly to zero at the no-load velocity. The host's
-    `Limits` computes both.
+    is min(v, max(0, √(2 a d) − o)), with the offset o and the deceleration a. What drives the joint is limited to the
+    whole effort up to the corner velocity, and from there linearly to zero at the no-load velocity. The host's `Limits`
+    computes both.
     """
 
     lower: float = -np.inf

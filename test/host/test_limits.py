@@ -72,14 +72,14 @@ def test_the_effort_that_drives_falls_from_the_corner_to_no_load() -> None:
 def test_the_description_of_the_fr3_says_them_to_the_library(fr3: RobotModel, library: Library) -> None:
     assert [link.joint.limits for link in fr3.links] == list(ARMS["fr3"])
     q = np.random.default_rng(0).uniform(library.position_lower, library.position_upper, (100, 7))
-    for mine in (library.limits, Limits(library)):
+    for mine in (Limits.described(library), Limits(library)):
         np.testing.assert_array_equal(mine.velocity_at(q), Limits(ARMS["fr3"]).velocity_at(q))
     slower = Limits(library, Options(velocity_limit=[0.5] * 7))
     np.testing.assert_array_equal(slower.velocity_at(q)[1], np.fmin(Limits(library).velocity_at(q)[1], 0.5))
 
 
 def test_a_joint_is_too_fast_by_where_it_goes(library: Library) -> None:
-    """0.2 rad before the upper end of joint 2 its limit is 0.817 rad/s, away from it 2.62 rad/s; at rest it has none."""
+    """0.2 rad before the upper end of joint 2 its limit is 0.817 rad/s, away from it 2.62; at rest it has none."""
     q, qd, effort = np.array([0.0, 1.7918 - 0.2, 0.0, -1.5, 0.0, 2.0, 0.0]), np.zeros(7), np.zeros(7)
     limit = Limits(library).velocity_at(q)[1][1]
 
@@ -131,7 +131,9 @@ def test_a_refusal_names_limit_joint_and_the_time_that_does(
 
 def test_no_time_is_named_where_none_would_do(library: Library) -> None:
     session = active_session(library, np.array([0.0, 0.5, 0.0, -1.5, 0.0, 2.0, 0.0]))
-    late = r"follow: after 6\S+ s the velocity of joint2 is .*; in 32 times the time after 2\S+ s the velocity of joint2"
+    late = (
+        r"follow: after 6\S+ s the velocity of joint2 is .*; in 32 times the time after 2\S+ s the velocity of joint2"
+    )
     with pytest.raises(RefusedMotionError, match=late) as caught:
         session.follow([TimedJoints(9.0, [0.0, 2.0, 0.0, -1.5, 0.0, 2.0, 0.0])])
     assert (caught.value.limit, caught.value.joint, caught.value.slower) == ("velocity", 1, None)
@@ -141,7 +143,10 @@ def test_a_start_beyond_a_limit_says_by_how_much(library: Library) -> None:
     controller = Controller()
     controller.configure(library, law="slotine_li")
     q = np.array([0.0, 1.7918 + 1e-8, 0.0, -1.5, 0.0, 2.0, 0.0])
-    with pytest.raises(Exception, match=r"joint joint2 is at 1\.79180001, 1e-08 above its limit; valid: \[-1\.7918, 1\.7918\], both ends"):
+    with pytest.raises(
+        Exception,
+        match=r"joint joint2 is at 1\.79180001, 1e-08 above its limit; valid: \[-1\.7918, 1\.7918\], both ends",
+    ):
         controller.activate(q)
 
 

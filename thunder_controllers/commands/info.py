@@ -104,7 +104,9 @@ def _show_limits_by_state(library: Library, limits: Limits) -> None:
     rows += [[joint, *map(_number, row)] for joint, row in zip(library.joint_names, columns, strict=True)]
     if np.isfinite(columns[:, 1:]).any():
         print_table(rows)
-        click.echo("Velocity limit at d from an end: √(2 · deceleration · d) − offset at most; effort that drives: whole")
+        click.echo(
+            "Velocity limit at d from an end: √(2 · deceleration · d) − offset at most; effort that drives: whole"
+        )
         click.echo("up to the corner velocity, then linearly to zero at the no-load velocity")
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from thunder_controllers.fields import Strict, Vector3, per_joint
 from thunder_controllers.host import Library
+from thunder_controllers.host import Limits as ArmLimits
 from thunder_controllers.identification.information import columns_of, regressor, rotor_effort
 from thunder_controllers.references.trajectories import PositiveNumbers
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -108,7 +109,7 @@ class Limits:
         low, high = np.asarray(library.position_lower), np.asarray(library.position_upper)
         keep = np.where(np.isfinite(high - low), 0.5 * (1.0 - share) * (high - low), 0.0)
         lower, upper = np.fmax(start - reach, low + keep), np.fmin(start + reach, high - keep)
-        limits = library.limits
+        limits = ArmLimits.described(library)
         ends = np.fmin(-limits.velocity_at(lower)[0], limits.velocity_at(upper)[1])  # of the motion, where it is least
         velocity = np.fmin(most, share * ends)
         acceleration = np.fmin(change, share * limits.acceleration)

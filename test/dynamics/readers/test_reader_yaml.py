@@ -284,7 +284,10 @@ def test_a_negative_mass_is_never_allowed(tmp_path: Path) -> None:
     ("extension", "what"),
     [
         ("limits: {velocity: [1, 0]}", "thunder.limits.velocity[1]: the limit is 0; valid: greater than zero"),
-        ("limits: {velocity_deceleration: [0, 1]}", "thunder.limits.velocity_deceleration[0]: the limit is 0; valid: gre"),
+        (
+            "limits: {velocity_deceleration: [0, 1]}",
+            "thunder.limits.velocity_deceleration[0]: the limit is 0; valid: gre",
+        ),
         ("limits: {velocity_offset: [-1, 1]}", "velocity offset -1; valid: finite, 0 or more"),
         ("limits: {effort: [1]}", "thunder.limits.effort: 1 entries; valid: 2 entries"),
         ("limits: {position_lower: [2, 0], position_upper: [1, 1]}", "thunder.limits.position_lower[0]: lower limit 2"),

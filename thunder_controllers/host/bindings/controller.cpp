@@ -88,6 +88,8 @@ void bind_limits(py::module_& module) {
            "Those that a controller keeps: the options' or the library's, effort and effort rate finite.\n\n"
            "Raises LawError for a joint without an effort limit: nothing can stand for that.")
       .def(py::init(&limits_of_joints), py::arg("joints"), "Those of joints: `thunder_dynamics.joints.Limits` of each.")
+      .def_static("described", [](const PyLibrary& library) { return described_limits(library.data()); },
+                  py::arg("library"), "Those of the library's description, infinite where it has none.")
       .def("velocity_at", &velocity_at, py::arg("q"),
            "Lower and upper limit of the velocity [rad/s or m/s] at q [rad or m], shape (…, n), of that shape each.\n\n"
            "At a distance d from the end that a joint moves towards: min(v, max(0, √(2 a d) − o)), with `velocity`,\n"

@@ -254,8 +254,6 @@ void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
   THUNDER_LIMITS(THUNDER_LIMIT)
 #undef THUNDER_LIMIT
   library
-      .def_property_readonly("limits", [](const PyLibrary& l) { return described_limits(l.data()); },
-                             "Those of the description, as functions of the state, infinite where it has none.")
       .def_property_readonly(
           "pi", [](const PyLibrary& l) { return vector_of(l.data().pi, 10 * l.data().n_joints); },
           "10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.")

@@ -39,12 +39,17 @@ DryRun::DryRun(const std::shared_ptr<const Library>& library, const thunder_law&
                const Limits& limits)
     : options_(options),
       law_(library, law, {}),
+      arm_(library),
+      stops_(arm_, options, limits),
       limiter_(limits.effort, limits.effort_rate, options.nominal_dt),
+      shortfall_(limits.effort),
       measurements_(default_values(law.measurements)),
       q_(static_cast<std::size_t>(library->n_joints())),
       qd_(q_),
       effort_(q_),
-      command_(q_) {
+      wanted_(q_),
+      command_(q_),
+      bias_(q_) {
   const thunder_library& data = library->data();
   const auto term = [&](const char* name) { return std::make_unique<Term>(library, name, *this); };
   inertia_ = term(has(data, "M_rigid") ? "M_rigid" : "M");
@@ -64,6 +69,7 @@ void DryRun::begin(const double* q, const double* qd, std::vector<double> gains)
     command_[i] = options_.gravity_compensated_by_robot ? 0.0 : effort_[i];
   }
   limiter_.restart(command_.data());
+  shortfall_.restart();
 }
 
 bool DryRun::step(const double* reference) noexcept {
@@ -73,8 +79,14 @@ bool DryRun::step(const double* reference) noexcept {
   if (!gravity || !law_.step(inputs)) return false;
   law_.commit(false);
   const double by_robot = options_.gravity_compensated_by_robot ? 1.0 : 0.0;
-  for (std::size_t i = 0; i < q_.size(); ++i) command_[i] = law_.effort()[i] - by_robot * gravity[i];
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    command_[i] = law_.effort()[i] - by_robot * gravity[i];
+    bias_[i] = (1.0 - by_robot) * gravity[i];
+  }
+  wanted_ = command_;
+  if ((stops_.apply(q_.data(), qd_.data(), bias_.data(), nullptr, command_.data()) & kResultNonFinite) != 0) return false;
   limiter_.apply(command_.data(), period(), command_.data());
+  falls_short_ = shortfall_.update(wanted_.data(), command_.data(), period());
   for (std::size_t i = 0; i < q_.size(); ++i) effort_[i] = command_[i] + by_robot * gravity[i];
   return accelerate(gravity);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/reference/dry_run.hpp"
 
 namespace thunder {
 namespace {
@@ -15,6 +16,7 @@ constexpr double kFewestSamples = 8.0;      // from one timed point to the next
 constexpr double kMostSamples = 20000.0;    // of timed points; longer ones are sampled more rarely
 constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose, or of a figure, that is rehearsed
 constexpr double kSettling = 0.1;           // [s] that the arm is watched for after a motion
+constexpr double kShort = 0.05;             // [s] with too little effort in all: a law's first step into the posture that it likes
 constexpr double kRounding = 1e-6;          // [rad or m] and of a limit
 constexpr double kNoise = 1e-4;             // of a velocity limit: an arm that rests may be anywhere
 constexpr int kSlowest = 3200;              // hundredths of the time of the motion
@@ -50,6 +52,8 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
       q_(static_cast<std::size_t>(layout.n_joints)) {
   if (layout.is_cartesian) follower_.emplace(library_, law, limits);
 }
+
+Rehearsal::~Rehearsal() = default;
 
 void Rehearsal::check(const MotionPlan& plan) {
   try {
@@ -186,7 +190,7 @@ void Rehearsal::play_dry(const MotionPlan& plan) {
   const double period = dry_run_->period();
   double end = plan.motion.figure ? end_of(*plan.motion.figure) : kLongestWay;
   dry_run_->begin(plan.q.data(), qd.data(), plan.gains);
-  double settling = kSettling;
+  double settling = kSettling, patience = kShort;
   for (double time = period; time <= end && settling > 0.0; time += period) {
     if (plan.motion.figure && player_.is_stopping()) end += period;
     if (!player_.is_running()) {
@@ -197,6 +201,10 @@ void Rehearsal::play_dry(const MotionPlan& plan) {
     if (!dry_run_->step(sample_.data())) {
       const std::string wrong = "after " + format(time) + " s the law gives what is not finite";
       throw RefusedMotionError({MotionLimit::law, time, {}, {}}, wrong, where_, "a motion that the law can follow");
+    }
+    if (dry_run_->falls_short() && (patience -= period) < 0.0) {
+      const std::string wrong = "after " + format(time) + " s limits of effort or its rate, or soft stops, leave too little to the law";
+      throw RefusedMotionError({MotionLimit::effort, time, {}, {}}, wrong, where_, "a motion that takes less");
     }
     check_arm(time);
   }

@@ -10,16 +10,18 @@
 #include "thunder/host/library/evaluator.hpp"
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/safety/arm_inertia.hpp"
 #include "thunder/host/safety/effort_limiter.hpp"
 #include "thunder/host/safety/limits.hpp"
+#include "thunder/host/safety/soft_stops.hpp"
 
 namespace thunder {
 
 /// A law and the arm of the library's description, without delay: what the joints do where a reference is followed.
 ///
 /// M q̈ + C q̇ + G + d = τ, with the friction d where the description has one, by semi-implicit Euler steps of a period. The
-/// law begins with its first state, so its estimates are those of the description; its effort is limited as the host
-/// limits it. Only this says how the law resolves redundancy, and what it does near singularities.
+/// law begins with its first state, so its estimates are those of the description; soft stops and limiter of the host act on
+/// its effort. Only this says how the law resolves redundancy, and what it does near singularities.
 class DryRun {
  public:
   /// None where the library lacks M, C or G, or the law anything to begin with.
@@ -30,6 +32,9 @@ class DryRun {
   void begin(const double* q, const double* qd, std::vector<double> gains);
   /// Let a period pass under a flat reference. False if the law or the arm gives something that is not finite.
   bool step(const double* reference) noexcept;
+
+  /// Whether limits of effort, its rate or soft stops keep back what the law asks for, see Shortfall.
+  bool falls_short() const noexcept { return falls_short_; }
 
   double period() const noexcept { return options_.nominal_dt; }
   const std::vector<double>& q() const noexcept { return q_; }    ///< [rad or m]
@@ -51,10 +56,14 @@ class DryRun {
 
   Options options_;
   LawRunner law_;
+  ArmInertia arm_;
+  SoftStops stops_;
   EffortLimiter limiter_;
+  Shortfall shortfall_;
+  bool falls_short_ = false;
   std::vector<double> measurements_;
   std::vector<double> gains_;
-  std::vector<double> q_, qd_, effort_, command_;
+  std::vector<double> q_, qd_, effort_, wanted_, command_, bias_;
   std::unique_ptr<Term> inertia_, coriolis_, gravity_, friction_;
 };
 

@@ -11,11 +11,12 @@
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/motion/player.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/dry_run.hpp"
 #include "thunder/host/reference/pose_follower.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
+
+class DryRun;
 
 /// A motion that was asked for and can be made, as far as can be said without a rehearsal.
 struct MotionPlan {
@@ -65,6 +66,7 @@ class Rehearsal {
   /// Throws HostError(build) if a cartesian law comes with a library without T_0_ee(q) or J_ee(q).
   Rehearsal(std::shared_ptr<const Library> library, const thunder_law& law, const SampleLayout& layout,
             const Options& options, const Limits& limits);
+  ~Rehearsal();
 
   /// A plan with a known start. Throws RefusedMotionError, `where` naming the motion, that says when which joint would leave
   /// which limit, or how much of the way to a pose is missing, and how much longer a motion would have to take; HostError(law)
