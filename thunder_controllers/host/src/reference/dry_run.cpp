@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/measurement.hpp"
 
 namespace thunder {
 namespace {
@@ -40,7 +41,8 @@ DryRun::DryRun(const std::shared_ptr<const Library>& library, const thunder_law&
     : options_(options),
       law_(library, law, {}),
       arm_(library),
-      stops_(arm_, options, limits),
+      felt_(limits.effort.size(), total_delay(options), options.nominal_dt),
+      stops_(arm_, felt_, options, limits),
       limiter_(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall_(limits.effort),
       measurements_(default_values(law.measurements)),
@@ -70,6 +72,7 @@ void DryRun::begin(const double* q, const double* qd, std::vector<double> gains)
   }
   limiter_.restart(command_.data());
   shortfall_.restart();
+  stops_.restart(q_.data());
 }
 
 bool DryRun::step(const double* reference) noexcept {
@@ -84,7 +87,7 @@ bool DryRun::step(const double* reference) noexcept {
     bias_[i] = (1.0 - by_robot) * gravity[i];
   }
   wanted_ = command_;
-  if ((stops_.apply(q_.data(), qd_.data(), bias_.data(), nullptr, command_.data()) & kResultNonFinite) != 0) return false;
+  if ((stops_.apply(q_.data(), qd_.data(), bias_.data(), false, command_.data()) & kResultNonFinite) != 0) return false;
   limiter_.apply(command_.data(), period(), command_.data());
   falls_short_ = shortfall_.update(wanted_.data(), command_.data(), period());
   for (std::size_t i = 0; i < q_.size(); ++i) effort_[i] = command_[i] + by_robot * gravity[i];

@@ -12,6 +12,7 @@
 #include "thunder/host/options.hpp"
 #include "thunder/host/safety/arm_inertia.hpp"
 #include "thunder/host/safety/effort_limiter.hpp"
+#include "thunder/host/safety/felt_inertia.hpp"
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/soft_stops.hpp"
 
@@ -57,6 +58,7 @@ class DryRun {
   Options options_;
   LawRunner law_;
   ArmInertia arm_;
+  FeltInertia felt_;  ///< none beyond that of the description
   SoftStops stops_;
   EffortLimiter limiter_;
   Shortfall shortfall_;
