@@ -49,7 +49,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "redundancy": set(),
     "identification": {"archive", "references", "fields", "host"},
     "simulation": {"archive", "identification", "references", "fields", "host", "resources"},
-    "arms": {"simulation", "fields", "package_uri"},
+    "arms": {"simulation", "fields", "host", "package_uri"},
     "view": {"simulation", "references", "fields", "host", "package_uri"},
     "report": {"view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},

@@ -205,6 +205,22 @@ class LawError(ThunderError):
     """A control law is declared or parametrised wrongly."""
 
 
+class RefusedMotionError(LawError):
+    """A motion would leave a limit of the arm, or its reach.
+
+    Attributes:
+        limit: "position", "velocity", "acceleration", "effort", "reach", or "law" where the law has no finite effort.
+        time: From the start of the motion until then [s].
+        joint: Its index; None where the limit is of no joint.
+        slower: A motion that takes so many times as long is accepted; None: no such motion was found.
+    """
+
+    limit: str
+    time: float
+    joint: int | None
+    slower: float | None
+
+
 class BuildError(ThunderError):
     """The library could not be generated, compiled or loaded; what a compiler says keeps its lines."""
 

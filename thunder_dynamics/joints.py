@@ -186,22 +186,39 @@ class Topology(IntEnum):
 class Limits:
     """Limits of a joint: position [rad] or [m], its first two derivatives, effort [N·m] or [N], effort rate per second.
 
-    Infinite where the robot file gives none.
+    Infinite where the robot file gives none. The velocity limit at distance d from the end that the joint moves towards
+    is min(v, max(0, √(2 a d) − o)), with the offset o and the deceleration a. What drives the joint is limited to the
+    whole effort up to the corner velocity, and from there linearly to zero at the no-load velocity. The host's `Limits`
+    computes both.
     """
 
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
+    velocity_offset: float = 0.0
+    velocity_deceleration: float = np.inf
     acceleration: float = np.inf
     effort: float = np.inf
+    effort_corner_velocity: float = np.inf
+    effort_no_load_velocity: float = np.inf
     effort_rate: float = np.inf
 
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
             raise ModelError(f"lower limit {self.lower:g} above upper limit {self.upper:g}", valid="lower ≤ upper")
-        for name in ("velocity", "acceleration", "effort", "effort_rate"):
+        for name in ("velocity", "velocity_deceleration", "acceleration", "effort", "effort_rate"):
             if not getattr(self, name) > 0.0:
                 raise ModelError(f"{name} limit {getattr(self, name):g}", valid="greater than zero")
+        if not 0.0 <= self.velocity_offset < np.inf:
+            raise ModelError(f"velocity offset {self.velocity_offset:g}", valid="finite, 0 or more")
+        corner, no_load = self.effort_corner_velocity, self.effort_no_load_velocity
+        if not (0.0 <= corner < no_load < np.inf or corner == no_load == np.inf):
+            what = f"effort_corner_velocity {corner:g} and effort_no_load_velocity {no_load:g}"
+            raise ModelError(what, valid="both, the first from 0 to below the second, or neither")
+
+
+FROM_ZERO = ("velocity_offset", "effort_corner_velocity")
+"""Limits that may be zero."""
 
 
 @dataclass(frozen=True, eq=False)

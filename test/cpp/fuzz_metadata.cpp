@@ -28,7 +28,8 @@ class Spoilt {
     for (const double* thunder_library::*field :
          {&thunder_library::position_lower, &thunder_library::position_upper, &thunder_library::velocity_limit,
           &thunder_library::acceleration_limit, &thunder_library::effort_limit, &thunder_library::effort_rate_limit,
-          &thunder_library::rotor_inertia}) {
+          &thunder_library::rotor_inertia, &thunder_library::velocity_offset, &thunder_library::velocity_deceleration,
+          &thunder_library::effort_corner_velocity, &thunder_library::effort_no_load_velocity}) {
       library_.*field = numbers(from.*field, given, n);
     }
     library_.joint_topology = topology(from.joint_topology, given, n);

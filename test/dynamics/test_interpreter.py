@@ -34,7 +34,8 @@ ILL_CONDITIONED = 1e-9
 
 SAID_OF = ("robot", "functions", "laws", "n_joints", "joint_names", "link_names", "generator")
 LIMITS = ("position_lower", "position_upper", "velocity_limit", "acceleration_limit", "effort_limit")
-NUMBERS = (*LIMITS, "effort_rate_limit", "pi", "rotor_inertia")
+BY_STATE = ("velocity_offset", "velocity_deceleration", "effort_corner_velocity", "effort_no_load_velocity")
+NUMBERS = (*LIMITS, *BY_STATE, "effort_rate_limit", "pi", "rotor_inertia")
 
 
 @pytest.fixture(autouse=True)

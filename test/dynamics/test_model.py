@@ -194,6 +194,10 @@ def test_the_axis_of_a_joint_is_a_unit_vector(axis: tuple[float, float, float]) 
         ({"velocity": 0.0}, "velocity limit 0; valid: greater than zero"),
         ({"effort": -3.0}, "effort limit -3; valid: greater than zero"),
         ({"effort_rate": np.nan}, "effort_rate limit nan; valid: greater than zero"),
+        ({"velocity_offset": -0.1}, "velocity offset -0.1; valid: finite, 0 or more"),
+        ({"velocity_deceleration": 0.0}, "velocity_deceleration limit 0; valid: greater than zero"),
+        ({"effort_corner_velocity": 2.0}, "effort_corner_velocity 2 and effort_no_load_velocity inf; valid: both"),
+        ({"effort_corner_velocity": 2.0, "effort_no_load_velocity": 2.0}, "valid: both, the first from 0 to below"),
     ],
 )
 def test_limits_that_no_joint_has_are_refused(limits: dict[str, float], message: str) -> None:

@@ -28,7 +28,7 @@ def test_an_arm_weighs_what_the_description_says(tmp_path: Path) -> None:
     )
     np.testing.assert_allclose(heavier.measured, 2.0 * own.measured, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(heavier.external, 0.0, atol=1e-9)
-    np.testing.assert_array_equal(heavier.limits.lower, own.limits.lower)
+    np.testing.assert_array_equal(heavier.limits.position_lower, own.limits.position_lower)
 
 
 def test_rotors_of_the_description_are_moved_and_do_not_reach_the_links(tmp_path: Path) -> None:

@@ -225,10 +225,13 @@ def test_hold_takes_the_place_of_the_next_update(joint: Controller) -> None:
     ("arguments", "message"),
     [
         ({"q": [np.nan, 0.0]}, "activate: q: element 0 is nan; valid: finite values"),
-        ({"q": [0.0, 2.6]}, "activate: q: joint elbow is at 2.6; valid: [-2.5, 2.5]"),
+        ({"q": [0.0, 2.6]}, "activate: q: joint elbow is at 2.6, 0.1 above its limit; valid: [-2.5, 2.5], both"),
         ({"q": [0.0, 0.0], "qd": [0.0, np.inf]}, "activate: qd: element 1 is inf"),
         ({"q": [0.0, 0.0], "held_effort": [np.nan, 0.0]}, "activate: held_effort: element 0 is nan"),
-        ({"q": [0.0, 0.0], "held_effort": [31.0, 0.0]}, "shoulder needs an effort of 31; valid: [-30, 30]"),
+        (
+            {"q": [0.0, 0.0], "held_effort": [31.0, 0.0]},
+            "shoulder needs an effort of 31, 1 above its limit; valid: [-30, 30]",
+        ),
         ({"q": [0.0, 0.0], "qd": [1e308, 1e308]}, "a trial step gives values that are not finite"),
     ],
 )

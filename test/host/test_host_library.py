@@ -33,6 +33,10 @@ from thunder_dynamics.errors import BuildError, DimensionError, LawError, NameNo
         ("BREAK_ROTOR", "rotor_inertia of elbow: it is -1; valid: 0 or more, or NaN"),
         ("BREAK_TOPOLOGY", "joint_topology of elbow: it is 2; valid: 0 (line), 1 (circle)"),
         ("BREAK_CIRCLE", "joint_topology of elbow: a joint on a circle has position limits; valid: none"),
+        (
+            "BREAK_CORNER",
+            "effort_corner_velocity of elbow: it is 3; valid: from 0 to below effort_no_load_velocity, or",
+        ),
         ("BREAK_LANES", "G: it is in lanes where the library is not, or not where it is"),
         ("BREAK_MANY_LANES", "lanes: there are 65; valid: an even number, 0 to 64"),
         ("BREAK_LIMIT", "effort_limit: element 1 is -1; valid: positive"),

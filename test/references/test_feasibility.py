@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ FloatArray = NDArray[np.float64]
 START = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
 CENTRE, DOWN = (0.45, 0.0, 0.45), (0.0, 0.0, np.pi)
 PERIOD = 1e-3
-SPEED = np.full(7, 2.0)
+LIMITS = Limits([link.joint.limits for link in load_robot("panda").links])
 
 
 pytestmark = pytest.mark.slow
@@ -164,7 +165,7 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
     model, law = load_robot("panda"), panda.law("cartesian_impedance")
     far = Hold(position=(2.0, 0.0, 0.3)).sample(np.zeros(1))
     with pytest.raises(ScenarioError, match=r"here: the reference is out of reach at t = 0 s, 2 m from") as caught:
-        check_before_compiling(model, law, SPEED, far, np.zeros(1), "here")
+        check_before_compiling(model, law, LIMITS, far, np.zeros(1), "here")
     bound = float(re.search(r"valid: (\S+) m at most", str(caught.value))[1])  # type: ignore[index]
     postures = np.random.default_rng(0).uniform(panda.position_lower, panda.position_upper, (2000, 7))
     places = panda.batch("T_0_ee", postures)[:, :3, 3]
@@ -172,11 +173,52 @@ def test_what_no_posture_reaches_is_known_without_a_library(panda: Library) -> N
     assert 0.7 * bound < np.linalg.norm(places - centre, axis=1).max() < bound
     near = np.zeros((len(places), 24))
     near[:, :3] = places
-    check_before_compiling(model, law, SPEED, near, np.arange(len(places)) * PERIOD, "here")
+    check_before_compiling(model, law, LIMITS, near, np.arange(len(places)) * PERIOD, "here")
 
 
 def test_of_a_planar_arm_the_law_decides_what_it_follows(panda: Library) -> None:
     far, law = Hold(position=(0.5, 5.0, 0.7)).sample(np.zeros(1)), panda.law("cartesian_impedance")
-    check_before_compiling(load_robot("planar3r"), law, SPEED[:3], far, np.zeros(1), "here")
+    check_before_compiling(load_robot("planar3r"), law, LIMITS, far, np.zeros(1), "here")
     with pytest.raises(ScenarioError, match="out of reach"):
-        check_before_compiling(load_robot("panda"), law, SPEED, far, np.zeros(1), "here")
+        check_before_compiling(load_robot("panda"), law, LIMITS, far, np.zeros(1), "here")
+
+
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_joints_at_either_end_of_their_range_pass_and_beyond_it_do_not(panda: Library, end: str) -> None:
+    """Before there is a library, and with one."""
+    model, law = load_robot("panda"), panda.law("pd_plus")
+    limit, out = model.limits(end), -1.0 if end == "lower" else 1.0
+    for joint in range(7):
+        q = START.copy()
+        q[joint] = limit[joint]
+        at = np.tile(np.concatenate([q, np.zeros(14)]), (2, 1))
+        beyond = at.copy()
+        beyond[1, joint] += 1e-6 * out
+
+        def check(samples: FloatArray) -> None:
+            check_reference(panda, law, Limits(panda), samples, PERIOD, START, "here")
+
+        check(at)
+        check_before_compiling(model, law, LIMITS, at, np.arange(2) * PERIOD, "here")
+        where = f"panda_joint{joint + 1} at position .* at t = 0.001 s; valid: "
+        with pytest.raises(ScenarioError, match=where):
+            check(beyond)
+        with pytest.raises(ScenarioError, match=where):
+            check_before_compiling(model, law, LIMITS, beyond, np.arange(2) * PERIOD, "here")
+
+
+def test_a_joint_reference_is_too_fast_towards_an_end_and_not_away_from_it(panda: Library) -> None:
+    """0.1 rad before the upper end of joint 2 the limit is √(2 · 2 · 0.1) − 0.2 rad/s."""
+    model, law = load_robot("panda"), panda.law("pd_plus")
+    joints = [replace(x.joint.limits, velocity_offset=0.2, velocity_deceleration=2.0) for x in model.links]
+    sample = np.concatenate([START, np.zeros(14)])
+    sample[1] = model.limits("upper")[1] - 0.1
+
+    def check(speed: float) -> None:
+        sample[8] = speed
+        check_before_compiling(model, law, Limits(joints), sample[None], np.zeros(1), "here")
+
+    check(-1.0)
+    check(np.sqrt(0.4) - 0.2)
+    with pytest.raises(ScenarioError, match="panda_joint2 at velocity 0.5 at t = 0 s; valid: -2.175 to 0.4325"):
+        check(0.5)

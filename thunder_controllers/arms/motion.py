@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
+from thunder_controllers.host import Limits
 from thunder_dynamics.errors import ModelError
 from thunder_dynamics.inertia import ball_radius
 from thunder_dynamics.joints import JointKind
@@ -185,7 +186,9 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     frequency = np.array([FREQUENCIES[i % len(FREQUENCIES)] for i in range(model.n)])
     turn = 2.0 * np.pi * frequency
     room = 0.9 * np.minimum(centre - lower, upper - centre)
-    amplitude = np.minimum(np.minimum(_largest(model), room), FASTEST * model.limits("velocity") / turn)
+    widest, limits = np.minimum(_largest(model), room), Limits([link.joint.limits for link in model.links])
+    fastest = np.minimum(-limits.velocity_at(centre - widest)[0], limits.velocity_at(centre + widest)[1])
+    amplitude = np.minimum(widest, FASTEST * fastest / turn)
     angle = np.multiply.outer(np.linspace(0.0, PERIOD, SAMPLES, endpoint=False), turn)
     waves = amplitude * np.cos(angle)
     wanted = PAYLOAD * mass
@@ -195,12 +198,13 @@ def _about(arm: Arm, model: RobotModel, centre: FloatArray, limit: FloatArray, f
     of_arm, of_mass, of_drives = arm.efforts(centre + waves, rates, -(turn**2) * waves, place)
     needed = np.abs(of_arm + of_drives + wanted * of_mass).max(axis=0)
     effort = np.where(np.isfinite(limit), limit, WITHOUT_LIMIT * np.maximum(needed, 0.05 * needed.max()))
-    left = np.minimum(EFFORT * effort, WITH_FRICTION * effort - np.abs(of_drives).max(axis=0)) - friction * effort
+    most = np.where(np.isfinite(limit), limits.effort_at(turn * amplitude), effort)  # where each joint is fastest
+    left = np.minimum(EFFORT * most, WITH_FRICTION * most - np.abs(of_drives).max(axis=0)) - friction * most
     with np.errstate(divide="ignore", invalid="ignore"):
-        most = np.where(of_mass > 0.0, left - of_arm, left + of_arm) / np.abs(of_mass)
+        bearable = np.where(of_mass > 0.0, left - of_arm, left + of_arm) / np.abs(of_mass)
     is_borne = bool((np.abs(of_arm) <= left).all())
-    payload = float(np.min(np.where(of_mass == 0.0, wanted, most), initial=wanted)) if is_borne else 0.0
-    shares = (np.abs(of_arm + of_drives + payload * of_mass) / effort).max(axis=0)
+    payload = float(np.min(np.where(of_mass == 0.0, wanted, bearable), initial=wanted)) if is_borne else 0.0
+    shares = (np.abs(of_arm + of_drives + payload * of_mass) / most).max(axis=0)
     joint = int(np.argmax(shares))
     return Motion(centre, amplitude, frequency, payload, effort, float(shares[joint]) + friction, joint)
 

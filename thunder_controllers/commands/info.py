@@ -93,8 +93,23 @@ def _show_limits(library: Library) -> None:
         rows.append([joint, place, *map(_number, rest)])
     print_table(rows)
     click.echo("SI units; – where there is no limit")
+    _show_limits_by_state(library, limits)
     for note in limits.notes:
         click.echo(f"Note: {note}")
+
+
+def _show_limits_by_state(library: Library, limits: Limits) -> None:
+    """Print where limits depend on position or speed."""
+    rows = [["joint", "velocity offset", "deceleration to an end", "corner velocity", "no-load velocity"]]
+    names = "velocity_offset", "velocity_deceleration", "effort_corner_velocity", "effort_no_load_velocity"
+    columns = np.array([getattr(limits, name) for name in names]).T
+    rows += [[joint, *map(_number, row)] for joint, row in zip(library.joint_names, columns, strict=True)]
+    if np.isfinite(columns[:, 1:]).any():
+        print_table(rows)
+        click.echo(
+            "Velocity limit at d from an end: √(2 · deceleration · d) − offset at most; effort that drives: whole"
+        )
+        click.echo("up to the corner velocity, then linearly to zero at the no-load velocity")
 
 
 def _positions(model: RobotModel, text: str) -> FloatArray:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.franka.arms import ARMS, FLANGE, FLIP, JOINT_NAMES, Limits, robot_rotors, robot_urdf
+from thunder_controllers.franka.arms import ARMS, FLANGE, FLIP, JOINT_NAMES, robot_rotors, robot_urdf
 from thunder_controllers.franka.protocol import JOINTS, PERIOD, Protocol
+from thunder_controllers.host import Limits
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_rigid import RigidModel
@@ -67,7 +68,7 @@ class FrankaArm:
             raise FrankaServerError(what, where="arm", valid=" or ".join(protocol.arms))
         self.protocol = protocol
         self.urdf = robot_urdf(kind, inertial)
-        self.limits = Limits(ARMS[kind])
+        self.limits = Limits(ARMS[kind])  # of the host: the formula of libfranka stands there
         self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, rotors=robot_rotors(inertial), where=kind)
         self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
         self._viscous, self._coulomb = compensation * self._plant.true_friction()

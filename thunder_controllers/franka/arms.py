@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -12,6 +12,7 @@ from lxml import etree
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.resources import share
 from thunder_dynamics.errors import RobotFileError
+from thunder_dynamics.joints import Limits
 from thunder_dynamics.readers.urdf import urdf_text
 from thunder_dynamics.readers.urdf_elements import described_rotors, parse_xml
 
@@ -25,60 +26,32 @@ FLANGE = "link8"
 FLIP = -0.467002423653011
 """Position of joint 4 where the elbow flips [rad]: Franka Control Interface documentation, robot specifications."""
 
-
-class JointLimits(NamedTuple):
-    """Of one joint; beyond them a reflex stops the arm."""
-
-    lower: float  #: [rad]
-    upper: float  #: [rad]
-    velocity: float  #: Far from the ends [rad/s].
-    velocity_offset: float  #: [rad/s]
-    deceleration: float  #: To a stop at the end [rad/s²].
-    effort: float  #: [N·m]
-
-
 FAST = 1e6
 """A deceleration so large that the limit of the velocity is the same up to the ends [rad/s²]."""
 
-ARMS: dict[str, tuple[JointLimits, ...]] = {
+ARMS: dict[str, tuple[Limits, ...]] = {
     # libfranka 0.21, rate_limiting.h and joint_velocity_limits.h, with a system version of 5.9 or later.
     "fr3": (
-        JointLimits(-2.7501, 2.7501, 2.62, 0.30, 6.0, 87.0),
-        JointLimits(-1.7918, 1.7918, 2.62, 0.20, 2.585, 87.0),
-        JointLimits(-2.9065, 2.9065, 2.62, 0.20, 3.5, 87.0),
-        JointLimits(-3.0481, -0.1458, 2.62, 0.30, 4.0, 87.0),
-        JointLimits(-2.8101, 2.8101, 5.26, 0.35, 17.0, 12.0),
-        JointLimits(0.54092, 4.5205, 4.18, 0.35, 5.5, 12.0),
-        JointLimits(-3.0196, 3.0196, 5.26, 0.35, 17.0, 12.0),
+        Limits(-2.7501, 2.7501, 2.62, 0.30, 6.0, effort=87.0),
+        Limits(-1.7918, 1.7918, 2.62, 0.20, 2.585, effort=87.0),
+        Limits(-2.9065, 2.9065, 2.62, 0.20, 3.5, effort=87.0),
+        Limits(-3.0481, -0.1458, 2.62, 0.30, 4.0, effort=87.0),
+        Limits(-2.8101, 2.8101, 5.26, 0.35, 17.0, effort=12.0),
+        Limits(0.54092, 4.5205, 4.18, 0.35, 5.5, effort=12.0),
+        Limits(-3.0196, 3.0196, 5.26, 0.35, 17.0, effort=12.0),
     ),
     # Franka Control Interface documentation, limits of the Panda.
     "panda": (
-        JointLimits(-2.8973, 2.8973, 2.175, 0.0, FAST, 87.0),
-        JointLimits(-1.7628, 1.7628, 2.175, 0.0, FAST, 87.0),
-        JointLimits(-2.8973, 2.8973, 2.175, 0.0, FAST, 87.0),
-        JointLimits(-3.0718, -0.0698, 2.175, 0.0, FAST, 87.0),
-        JointLimits(-2.8973, 2.8973, 2.61, 0.0, FAST, 12.0),
-        JointLimits(-0.0175, 3.7525, 2.61, 0.0, FAST, 12.0),
-        JointLimits(-2.8973, 2.8973, 2.61, 0.0, FAST, 12.0),
+        Limits(-2.8973, 2.8973, 2.175, 0.0, FAST, effort=87.0),
+        Limits(-1.7628, 1.7628, 2.175, 0.0, FAST, effort=87.0),
+        Limits(-2.8973, 2.8973, 2.175, 0.0, FAST, effort=87.0),
+        Limits(-3.0718, -0.0698, 2.175, 0.0, FAST, effort=87.0),
+        Limits(-2.8973, 2.8973, 2.61, 0.0, FAST, effort=12.0),
+        Limits(-0.0175, 3.7525, 2.61, 0.0, FAST, effort=12.0),
+        Limits(-2.8973, 2.8973, 2.61, 0.0, FAST, effort=12.0),
     ),
 }
-
-
-class Limits:
-    """Limits of an arm as arrays, (7,) each, in the units of `JointLimits`."""
-
-    def __init__(self, joints: tuple[JointLimits, ...]) -> None:
-        columns = np.array(joints).T
-        self.lower, self.upper, self._velocity, self._offset, self._deceleration, self.effort = columns
-
-    def velocity(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper limit of the velocity at q, (7,) each [rad/s].
-
-        Towards an end at distance d: min(v, max(0, √(2 a d) − o)) [libfranka, joint_velocity_limits.cpp].
-        """
-        ways = np.maximum(np.array([q - self.lower, self.upper - q]), 0.0)
-        lower, upper = np.clip(np.sqrt(2.0 * self._deceleration * ways) - self._offset, 0.0, self._velocity)
-        return -lower, upper
+"""Limits of the joints [rad, rad/s, rad/s², N·m]; beyond them a reflex stops the arm."""
 
 
 def robot_urdf(arm: str, inertial: Path | None = None) -> str:
@@ -103,7 +76,7 @@ def robot_urdf(arm: str, inertial: Path | None = None) -> str:
         (limit,) = joints[name].iter("limit")
         for key in ("lower", "upper", "velocity", "effort"):
             limit.set(key, repr(getattr(limits, key)))
-        offset, deceleration = repr(limits.velocity_offset), repr(limits.deceleration)
+        offset, deceleration = repr(limits.velocity_offset), repr(limits.velocity_deceleration)
         etree.SubElement(
             joints[name], "position_based_velocity_limits", velocity_offset=offset, deceleration_limit=deceleration
         )

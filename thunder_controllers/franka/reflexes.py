@@ -83,7 +83,7 @@ class Reflex(NamedTuple):
 
 
 def _velocity_excess(cycle: Cycle) -> FloatArray:
-    lower, upper = cycle.arm.limits.velocity(cycle.arm.q)
+    lower, upper = cycle.arm.limits.velocity_at(cycle.arm.q)
     return np.maximum(lower - cycle.arm.qd, cycle.arm.qd - upper) - VELOCITY_TOLERANCE
 
 
@@ -103,7 +103,9 @@ REFLEXES = (
     Reflex(
         Error.JOINT_POSITION_LIMITS_VIOLATION,
         "rad",
-        lambda cycle: np.maximum(cycle.arm.limits.lower - cycle.arm.q, cycle.arm.q - cycle.arm.limits.upper),
+        lambda cycle: np.maximum(
+            cycle.arm.limits.position_lower - cycle.arm.q, cycle.arm.q - cycle.arm.limits.position_upper
+        ),
     ),
     Reflex(Error.JOINT_VELOCITY_VIOLATION, "rad/s", _velocity_excess),
     Reflex(
@@ -121,7 +123,7 @@ def find_reflexes(cycle: Cycle) -> dict[Error, str]:
     found = {}
     for reflex in REFLEXES:
         excess = reflex.excess(cycle)
-        worst = int(np.argmax(excess))
+        worst = int(excess.argmax())
         if excess[worst] > 0.0:
             found[reflex.error] = f"{reflex.error.name.lower()}: {worst + 1}, by {excess[worst]:.3g} {reflex.unit}"
     return found

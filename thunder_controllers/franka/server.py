@@ -368,7 +368,7 @@ class FrankaServer:
         if self._mode is Mode.MOVE:
             return Status.NOT_POSSIBLE
         limits, q = self.arm.limits, self.arm.q
-        if (q < limits.lower).any() or (q > limits.upper).any():
+        if (q < limits.position_lower).any() or (q > limits.position_upper).any():
             return Status.MANUAL_RECOVERY_REQUIRED
         self._clear_errors()
         return Status.SUCCESS

@@ -408,17 +408,27 @@ class Library:
     @property
     def acceleration_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad/s² or m/s²] Per joint.
+        [rad/s² or m/s²]
+        """
+    @property
+    def effort_corner_velocity(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] Up to which the effort that drives is the whole one.
         """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [N·m or N] Per joint.
+        [N·m or N] At rest, see `Limits.effort_at`.
+        """
+    @property
+    def effort_no_load_velocity(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] At which no effort that drives is left.
         """
     @property
     def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [N·m/s or N/s] Per joint.
+        [N·m/s or N/s]
         """
     @property
     def functions(self) -> tuple[str, ...]:
@@ -483,12 +493,12 @@ class Library:
     @property
     def position_lower(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad or m] Per joint.
+        [rad or m]
         """
     @property
     def position_upper(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad or m] Per joint.
+        [rad or m]
         """
     @property
     def robot(self) -> str:
@@ -507,9 +517,19 @@ class Library:
         The same in single precision; 0: it was built without `single`.
         """
     @property
+    def velocity_deceleration(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s² or m/s²] To a stop at an end, see `Limits.velocity_at`.
+        """
+    @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad/s or m/s] Per joint.
+        [rad/s or m/s] Far from the ends, see `Limits.velocity_at`.
+        """
+    @property
+    def velocity_offset(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] See `Limits.velocity_at`.
         """
 class MotionLimits:
     """
@@ -701,11 +721,38 @@ class Figure:
         """
 class Limits:
     """
-    The limits that a controller keeps, shape (n,) each: the options' or the library's.
+    The limits of an arm, shape (n,) each, as functions of its state.
     """
+    @staticmethod
+    def described(library: Library) -> Limits:
+        """
+        Those of the library's description, infinite where it has none.
+        """
+    @typing.overload
     def __init__(self, library: Library, options: Options = ...) -> None:
         """
+        Those that a controller keeps: the options' or the library's, effort and effort rate finite.
+        
         Raises LawError for a joint without an effort limit: nothing can stand for that.
+        """
+    @typing.overload
+    def __init__(self, joints: collections.abc.Sequence) -> None:
+        """
+        Those of joints: `thunder_dynamics.joints.Limits` of each.
+        """
+    def effort_at(self, qd: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The largest effort that drives each joint [N·m or N] at q̇ [rad/s or m/s], shape (…, n).
+        
+        The whole one up to the corner velocity, from there linearly to zero at the no-load velocity. What brakes a
+        joint may be the whole one.
+        """
+    def velocity_at(self, q: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Lower and upper limit of the velocity [rad/s or m/s] at q [rad or m], shape (…, n), of that shape each.
+        
+        At a distance d from the end that a joint moves towards: min(v, max(0, √(2 a d) − o)), with `velocity`,
+        `velocity_deceleration`, `velocity_offset` [libfranka 0.21, joint_velocity_limits.cpp].
         """
     @property
     def acceleration(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -715,12 +762,22 @@ class Limits:
     @property
     def effort(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [N·m or N] Finite.
+        [N·m or N] At rest, see `Limits.effort_at`.
+        """
+    @property
+    def effort_corner_velocity(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] Up to which the effort that drives is the whole one.
+        """
+    @property
+    def effort_no_load_velocity(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] At which no effort that drives is left.
         """
     @property
     def effort_rate(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [N·m/s or N/s] Finite.
+        [N·m/s or N/s]
         """
     @property
     def notes(self) -> list[thunder_controllers.host.note.Note]:
@@ -740,7 +797,17 @@ class Limits:
     @property
     def velocity(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        [rad/s or m/s]
+        [rad/s or m/s] Far from the ends, see `Limits.velocity_at`.
+        """
+    @property
+    def velocity_deceleration(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s² or m/s²] To a stop at an end, see `Limits.velocity_at`.
+        """
+    @property
+    def velocity_offset(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [rad/s or m/s] See `Limits.velocity_at`.
         """
 class Status:
     """
@@ -1615,12 +1682,13 @@ class PoseFollower:
         """
         Raises NameNotFoundError for a joint law, BuildError for a library without T_0_ee or J_ee.
         """
-    def follow(self, q: numpy.typing.ArrayLike, samples: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+    def follow(self, q: numpy.typing.ArrayLike, samples: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
         From q [rad or m], shape (n,), to the poses of samples, shape (k, 24), one after the other.
         
-        Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), and the smallest
-        joint velocities that make its twist there [rad/s or m/s], shape (k, n). Raises DimensionError.
+        Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), the smallest joint
+        velocities that make its twist there [rad/s or m/s], and the positions [rad or m], shape (k, n) each.
+        Raises DimensionError.
         """
     @property
     def rows(self) -> int:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from thunder_controllers.fields import Strict, Vector3, per_joint
 from thunder_controllers.host import Library
+from thunder_controllers.host import Limits as ArmLimits
 from thunder_controllers.identification.information import columns_of, regressor, rotor_effort
 from thunder_controllers.references.trajectories import PositiveNumbers
 from thunder_dynamics.errors import DimensionError, ScenarioError
@@ -108,15 +109,17 @@ class Limits:
         low, high = np.asarray(library.position_lower), np.asarray(library.position_upper)
         keep = np.where(np.isfinite(high - low), 0.5 * (1.0 - share) * (high - low), 0.0)
         lower, upper = np.fmax(start - reach, low + keep), np.fmin(start + reach, high - keep)
-        velocity = np.fmin(most, share * np.asarray(library.velocity_limit))
-        acceleration = np.fmin(change, share * np.asarray(library.acceleration_limit))
+        limits = ArmLimits.described(library)
+        ends = np.fmin(-limits.velocity_at(lower)[0], limits.velocity_at(upper)[1])  # of the motion, where it is least
+        velocity = np.fmin(most, share * ends)
+        acceleration = np.fmin(change, share * limits.acceleration)
         self.of_motion = Limit.between(lower, upper), Limit.within(velocity), Limit.within(acceleration)
         corners = np.array(bounds.workspace or ((-np.inf,) * 3, (np.inf,) * 3))
         place = Limit.between(*corners)
         self._pi = [np.asarray(library.pi)]
         if bounds.load > 0.0:
             self._pi.append(_carrying(library, bounds.load))
-        self.of_effort = Limit.within(np.tile(share * np.asarray(library.effort_limit), len(self._pi)))
+        self.of_effort = Limit.within(np.tile(share * limits.effort_at(velocity), len(self._pi)))
         self.of_place = Limit(np.array([*place.centre, 0.0]), np.array([*place.width, 1.0]))
         if not ((lower < start) & (start < upper)).all():
             joint = int(np.argmin(np.fmin(start - lower, upper - start)))

@@ -32,14 +32,14 @@ GUESSES = 60
 
 
 def check_before_compiling(
-    model: RobotModel, law: Any, velocity: FloatArray, samples: FloatArray, t: FloatArray, where: str
+    model: RobotModel, law: Any, limits: Limits, samples: FloatArray, t: FloatArray, where: str
 ) -> None:
     """Refuse what limits of the joints and the length of the arm rule out, in whatever posture it is.
 
     Args:
         model: The robot.
         law: Which follows the reference, compiled (`host.Law`) or not yet (`law.Law`).
-        velocity: Limits of joints in force (n,).
+        limits: In force.
         samples: Of the reference.
         t: Their times [s].
         where: For errors.
@@ -49,8 +49,7 @@ def check_before_compiling(
     """
     used = _used(law)
     if samples.shape[1] == 3 * model.n:
-        position = model.limits("lower"), model.limits("upper")
-        _check_joints(model.joint_names, position, velocity, used, samples, t, where)
+        _check_joints(model.joint_names, limits, used, samples, t, where)
     if "position" not in used or not _moves_in_space(model):
         return
     first, *further = (model.links[i].joint for i in model.path(model.ee_link))
@@ -109,8 +108,7 @@ def check_reference(
     t = np.asarray(np.arange(len(samples)) * period, dtype=np.float64)
     used = _used(law)
     if law.reference_kind != "cartesian":
-        position = limits.position_lower, limits.position_upper
-        _check_joints(library.joint_names, position, limits.velocity, used, samples, t, where)
+        _check_joints(library.joint_names, limits, used, samples, t, where)
         return []
     if "position" not in used:
         return []
@@ -120,33 +118,29 @@ def check_reference(
     _check_speeds(library, limits, follower.rows, samples, t, q, where)
     count = int(np.clip(t[-1] / SPACING, 1, FOLLOWED - 1)) + 1
     chosen = np.unique(np.linspace(0, len(t) - 1, count).astype(int))
-    left, velocities = follower.follow(q, samples[chosen])
+    left, velocities, positions = follower.follow(q, samples[chosen])
     notes = _judge_way(follower, limits, samples[chosen], t[chosen], left, where)
-    return notes + _judge_velocities(library, limits, t[chosen], left, velocities)
+    return notes + _judge_velocities(library, limits, t[chosen], left, velocities, positions)
 
 
 def _check_joints(
-    joints: Sequence[str],
-    position: tuple[FloatArray, FloatArray],
-    velocity: FloatArray,
-    used: set[str],
-    samples: FloatArray,
-    t: FloatArray,
-    where: str,
+    joints: Sequence[str], limits: Limits, used: set[str], samples: FloatArray, t: FloatArray, where: str
 ) -> None:
     """Raise if a reference of joints leaves their limits in what a law uses of it."""
-    n, speed = len(joints), PoseFollower.SLACK * velocity
-    for name, what, values, lower, upper in (
-        ("q", "position", samples[:, :n], position[0] - 1e-9, position[1] + 1e-9),
-        ("qd", "velocity", samples[:, n : 2 * n], -speed, speed),
+    n = len(joints)
+    position = (np.broadcast_to(limit, (len(t), n)) for limit in (limits.position_lower, limits.position_upper))
+    speeds = limits.velocity_at(samples[:, :n])
+    for name, what, values, (lower, upper), slack in (
+        ("q", "position", samples[:, :n], position, 1e-9),
+        ("qd", "velocity", samples[:, n : 2 * n], speeds, (PoseFollower.SLACK - 1.0) * limits.velocity),
     ):
-        beyond = (values < lower) | (values > upper)
+        beyond = (values < lower - slack) | (values > upper + slack)
         if name in used and beyond.any():
             k, joint = np.argwhere(beyond)[0]
             raise ScenarioError(
                 f"the reference has {joints[joint]} at {what} {values[k, joint]:.4g} at t = {t[k]:g} s",
                 where=where,
-                valid=f"{lower[joint]:.4g} to {upper[joint]:.4g}",
+                valid=f"{lower[k, joint]:.4g} to {upper[k, joint]:.4g}",
             )
 
 
@@ -220,16 +214,18 @@ def _judge_way(
 
 
 def _judge_velocities(
-    library: Library, limits: Limits, t: FloatArray, left: FloatArray, velocities: FloatArray
+    library: Library, limits: Limits, t: FloatArray, left: FloatArray, velocities: FloatArray, positions: FloatArray
 ) -> list[Note]:
     """A note where a joint would be too fast at a pose that was reached."""
     reached = _sizes(left)[:, None] <= PoseFollower.REACHED
-    share = np.where(reached, np.abs(velocities), 0.0) / limits.velocity
-    k, joint = map(int, np.unravel_index(int(np.argmax(share)), share.shape))
-    if share[k, joint] <= PoseFollower.SLACK:
+    lower, upper = limits.velocity_at(positions)
+    limit = np.where(velocities < 0.0, -lower, upper)
+    excess = np.where(reached & np.isfinite(limit), np.abs(velocities) - limit, -np.inf) / limits.velocity
+    k, joint = map(int, np.unravel_index(int(np.argmax(excess)), excess.shape))
+    if excess[k, joint] <= PoseFollower.SLACK - 1.0:
         return []
     text = (
         f"following the reference with the smallest joint velocities, {library.joint_names[joint]} needs "
-        f"{abs(velocities[k, joint]):.3g} at t = {t[k]:.4g} s; its limit is {limits.velocity[joint]:.3g}"
+        f"{abs(velocities[k, joint]):.3g} at t = {t[k]:.4g} s; its limit is {limit[k, joint]:.3g}"
     )
     return [Note("reference_too_fast", text)]

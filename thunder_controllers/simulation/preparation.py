@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -295,8 +295,9 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
         _check_samples(samples, kind, config, model.n, where)
         if config.check_reference:
             given = config.host.velocity_limit
-            speed = model.limits("velocity") if given is None else np.broadcast_to(given, (model.n,))
-            check_before_compiling(model, law, speed, samples, times, f"{where}: reference")
+            speeds = model.limits("velocity") if given is None else np.broadcast_to(given, (model.n,))
+            joints = [replace(x.joint.limits, velocity=float(v)) for x, v in zip(model.links, speeds, strict=True)]
+            check_before_compiling(model, law, Limits(joints), samples, times, f"{where}: reference")
 
 
 def _check_samples(samples: FloatArray, kind: str, config: RunConfig, n: int, where: str) -> None:

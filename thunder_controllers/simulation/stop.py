@@ -82,12 +82,13 @@ def gains_command(config: RunConfig) -> str:
 def _speed(trace: Trace, step: int, limits: Limits) -> str:
     """The fastest joint, by its limit, of the time in which the host lost its patience."""
     rows = slice(int(np.searchsorted(trace.t, trace.t[step] - LEADS)), step + 1)
-    speed = np.abs(np.nan_to_num(trace.qd_measured[rows]))
-    row, joint = np.unravel_index(np.argmax(speed / limits.velocity), speed.shape)
-    name, unit, limit = trace.joint_names[joint], trace.joint_units[joint], limits.velocity[joint]
+    velocity, (lower, upper) = np.nan_to_num(trace.qd_measured[rows]), limits.velocity_at(trace.q_measured[rows])
+    speed, limit = np.abs(velocity), np.where(velocity < 0.0, -lower, upper)
+    row, joint = np.unravel_index(np.argmax((speed - limit) / limits.velocity), speed.shape)
+    name, unit = trace.joint_names[joint], trace.joint_units[joint]
     fast = f"{name} at up to {speed[row, joint]:.3g} {unit}/s"
-    if speed[row, joint] > limit:
-        return f"the arm ran away: {fast}, its limit is {limit:.3g} {unit}/s"
+    if speed[row, joint] > limit[row, joint]:
+        return f"the arm ran away: {fast}, its limit is {limit[row, joint]:.3g} {unit}/s"
     return f"the arm ran away: it never came to rest where it was held, {fast}"
 
 

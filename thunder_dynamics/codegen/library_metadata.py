@@ -63,6 +63,7 @@ def library_value(package: Package, work_sizes: Mapping[str, int], abi_version: 
     groups = [(name, _entry(entry)) for name, entry in package.groups.items()]
     limits = [link.joint.limits for link in model.links]
     names = ("lower", "upper", "velocity", "acceleration", "effort", "effort_rate")
+    by_state = ("velocity_offset", "velocity_deceleration", "effort_corner_velocity", "effort_no_load_velocity")
     return (
         abi_version,
         package.name,
@@ -75,6 +76,7 @@ def library_value(package: Package, work_sizes: Mapping[str, int], abi_version: 
         _doubles(model.pi.tolist()),
         Table("double", [Macro("NAN") if math.isnan(rotor) else rotor for rotor in model.drive_inertias]),
         Table("int", [int(link.joint.topology) for link in model.links]),
+        *(_doubles([getattr(limit, name) for limit in limits]) for name in by_state),
         len(functions),
         Table("thunder_function", functions),
         len(laws),

@@ -148,8 +148,12 @@ class LimitsEntry(Entry):
     position_lower: list[Finite | None] | None = None
     position_upper: list[Finite | None] | None = None
     velocity: list[Finite | None] | None = None
+    velocity_offset: list[Finite | None] | None = None
+    velocity_deceleration: list[Finite | None] | None = None
     acceleration: list[Finite | None] | None = None
     effort: list[Finite | None] | None = None
+    effort_corner_velocity: list[Finite | None] | None = None
+    effort_no_load_velocity: list[Finite | None] | None = None
     effort_rate: list[Finite | None] | None = None
 
 

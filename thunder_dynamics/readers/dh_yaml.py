@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
-from thunder_dynamics.joints import reflected_inertia
+from thunder_dynamics.joints import FROM_ZERO, reflected_inertia
 from thunder_dynamics.model import (
     CustomParameters,
     Elasticity,
@@ -291,7 +291,7 @@ class _Builder(_Document):
         for key, values in self.entry.thunder.limits:
             if values is not None and values[i] is not None:
                 given[key.removeprefix("position_")] = values[i]
-                if not key.startswith("position") and not values[i] > 0.0:
+                if not (key.startswith("position") or key in FROM_ZERO or values[i] > 0.0):
                     self._fail(("thunder", "limits", key, i), f"the limit is {values[i]:g}", "greater than zero")
         try:
             return Limits(**given)

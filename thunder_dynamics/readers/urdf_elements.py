@@ -18,7 +18,7 @@ from lxml import etree
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.joints import Coupling, JointKind, Limits, Pose, reflected_inertia
+from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
 from thunder_dynamics.readers.limits import ELEMENTS, FILE_BYTES, NUMBER
 from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
@@ -32,7 +32,14 @@ MOVABLE = {
 }
 """Joint types that move, and what they are in a model."""
 
-EXTENDED_LIMITS = ("effort_rate", "acceleration")
+EXTENDED_LIMITS = (
+    "effort_rate",
+    "acceleration",
+    "velocity_offset",
+    "velocity_deceleration",
+    "effort_corner_velocity",
+    "effort_no_load_velocity",
+)
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
 
 ZeroLimits = Literal["unlimited", "refused"]
@@ -298,7 +305,7 @@ def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
         origin=_pose(element.one("origin")),
         axis=_axis(element.one("axis")) if kind in MOVABLE else (1.0, 0.0, 0.0),
         where=element.where,
-        limits=_limits(element.one("limit"), kind, zero_limits) if kind in MOVABLE else Limits(),
+        limits=_limits(element, kind, zero_limits) if kind in MOVABLE else Limits(),
         damping=_non_negative(dynamics, "damping"),
         friction=_non_negative(dynamics, "friction"),
         mimic=_mimic(element.one("mimic")),
@@ -321,8 +328,10 @@ def _axis(element: _Element | None) -> tuple[float, float, float]:
     return (x / norm, y / norm, z / norm)
 
 
-def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Limits:
+def _limits(joint: _Element, kind: str, zero_limits: ZeroLimits) -> Limits:
     """Limits of a movable joint; infinite where the file gives none.
+
+    Franka's <position_based_velocity_limits velocity_offset="…" deceleration_limit="…"/> stands beside <limit>.
 
     A velocity or effort limit of 0 would say that the joint never moves, or never does anything, a range from 0 to 0
     that it stands still: exporters write them where nobody has filled in a number.
@@ -330,9 +339,13 @@ def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Lim
     The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
     both are absent it would say that the joint cannot move, so then there is no position limit.
     """
-    if element is None:
-        return Limits()
     given: dict[str, float] = {}
+    if (by_position := joint.one("position_based_velocity_limits")) is not None:
+        given["velocity_offset"] = by_position.number("velocity_offset")
+        given["velocity_deceleration"] = by_position.number("deceleration_limit")
+    element = joint.one("limit")
+    if element is None:
+        return _checked_limits(given, joint.where)
     for key in ("velocity", "effort"):
         value = element.limit(key, 1.0)
         if value is not None and not (value == 0.0 and zero_limits == "unlimited"):
@@ -346,10 +359,15 @@ def _limits(element: _Element | None, kind: str, zero_limits: ZeroLimits) -> Lim
             if zero_limits == "refused":
                 element.fail("the range is from 0 to 0", "lower below upper")
             del given["lower"], given["upper"]
+    return _checked_limits(given, element.where)
+
+
+def _checked_limits(given: dict[str, float], where: str, others: Limits | None = None) -> Limits:
+    """Limits that are given, beside `others`."""
     try:
-        return Limits(**given)
+        return replace(others or Limits(), **given)
     except ModelError as error:
-        raise relocated(error, element.where) from error
+        raise relocated(error, where) from error
 
 
 def _non_negative(element: _Element | None, attribute: str) -> float:
@@ -402,17 +420,17 @@ def _movable(element: _Element, joints: dict[str, UrdfJoint], name: str) -> Urdf
 
 
 def _read_limit(element: _Element, joints: dict[str, UrdfJoint]) -> None:
-    """[N·m/s] or [N/s], and [rad/s²] or [m/s²]; at most one of each for a joint."""
+    """Read limits in SI units; at most one of each for a joint."""
     joint = _movable(element, joints, element.text("joint"))
     given = {key: value for key in EXTENDED_LIMITS if (value := element.number_or_none(key)) is not None}
     if not given:
         element.fail("no limit", " or ".join(EXTENDED_LIMITS))
     for key, value in given.items():
-        if not value > 0.0:
+        if not (value > 0.0 or key in FROM_ZERO):
             element.fail(f"the {key} limit is {value:g}", "greater than zero")
-        if math.isfinite(getattr(joint.limits, key)):
+        if getattr(joint.limits, key) != getattr(Limits(), key):
             element.fail(f"a second {key} limit of joint '{joint.name}'", "at most one per joint")
-    joints[joint.name] = replace(joint, limits=replace(joint.limits, **given))
+    joints[joint.name] = replace(joint, limits=_checked_limits(given, element.where, joint.limits))
 
 
 def _set_rotor(element: _Element, joints: dict[str, UrdfJoint], name: str, inertia: float, gear_ratio: float) -> None:

@@ -104,7 +104,7 @@ def is_reached(library: Library, reference: Keys, q: draws.FloatArray, offset: d
     """Whether the arm comes from q to every pose of the path with a tip that is so far from the robot file's."""
     rows = Lissajous.model_validate(reference).sample(np.arange(0.0, DURATION, SPACING))
     rows[:, POSITION] -= rows[:, ROTATION].reshape(-1, 3, 3).transpose(0, 2, 1) @ offset
-    left, _ = PoseFollower(library.law(LAW), Limits(library)).follow(q, rows)
+    left, *_ = PoseFollower(library.law(LAW), Limits(library)).follow(q, rows)
     return bool(np.abs(left).max() < REACHED)
 
 

@@ -303,6 +303,14 @@ static const int joint_topology[] = {0, 1};
 #else
 static const int joint_topology[] = {0, 0};
 #endif
+static const double velocity_offset[] = {0, 0};
+static const double velocity_deceleration[] = {INF, INF};
+#ifdef BREAK_CORNER
+static const double effort_corner_velocity[] = {INF, 3};
+#else
+static const double effort_corner_velocity[] = {INF, INF};
+#endif
+static const double effort_no_load_velocity[] = {INF, INF};
 static const thunder_parameter_group groups[] = {
     {"par_DYN", {"par_DYN", "kg", "Point masses.", 2, 1, 0, 0, masses, zeros, infinite}},
 };
@@ -332,8 +340,9 @@ static const thunder_library library = {
     ROBOT,
 #endif
     "by hand", "0123456789abcdef", N, joint_names, link_names, position_lower, position_upper, velocity_limit,
-    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, joint_topology, COUNT(functions), functions, LAWS,
-    laws, COUNT(groups), groups,
+    acceleration_limit, effort_limit, effort_rate_limit, pi, rotor_inertia, joint_topology, velocity_offset,
+    velocity_deceleration, effort_corner_velocity, effort_no_load_velocity, COUNT(functions), functions, LAWS, laws,
+    COUNT(groups), groups,
 #ifdef BREAK_LANES
     4,
 #elif defined(BREAK_MANY_LANES)

@@ -49,6 +49,17 @@ def test_limits_and_friction_are_kept() -> None:
     assert [link.coulomb for link in (swing, slide, spin)] == [0.25, 0.0, 0.0]
 
 
+def test_limits_by_position_and_speed_are_read() -> None:
+    """In Franka's element of a joint, or in the extension."""
+    element = '<position_based_velocity_limits velocity_offset="0.3" deceleration_limit="6"/><limit lower="-1"'
+    found = read(changed('<limit lower="-1"', element)).links[0].joint.limits
+    assert (found.velocity_offset, found.velocity_deceleration) == (0.3, 6.0)
+    names = ("velocity_offset", "velocity_deceleration", "effort_corner_velocity", "effort_no_load_velocity")
+    values = " ".join(f'{name}="{k}"' for k, name in enumerate(names))
+    swing = read(changed("<thunder>", f'<thunder><limit joint="swing" {values}/>')).links[0].joint.limits
+    assert [getattr(swing, name) for name in names] == [0.0, 1.0, 2.0, 3.0]
+
+
 def test_a_joint_without_position_limits_has_none_and_one_alone_leaves_the_other_zero() -> None:
     free = read(changed('lower="-1" upper="2" ', "")).links[0].joint.limits
     assert (free.lower, free.upper) == (-math.inf, math.inf)
@@ -140,6 +151,18 @@ BAD = {
     "zero acceleration": ('effort_rate="1000"', 'acceleration="0"', "the acceleration limit is 0", "greater than zero"),
     "extension key": ('effort_rate="1000"', 'jerk="1"', "unknown attribute 'jerk'", "joint, effort_rate, acceleration"),
     "extension element": ("<thunder>", "<thunder><gain/>", "unknown element <gain>", "<limit"),
+    "deceleration": (
+        '<limit lower="-1"',
+        '<position_based_velocity_limits velocity_offset="0" deceleration_limit="0"/><limit lower="-1"',
+        "velocity_deceleration limit 0",
+        "greater than zero",
+    ),
+    "corner alone": (
+        "<thunder>",
+        '<thunder><limit joint="swing" effort_corner_velocity="2"/>',
+        "effort_corner_velocity 2 and effort_no_load_velocity inf",
+        "both",
+    ),
     "rotor of what": ("<thunder>", '<thunder><rotor joint="mount" inertia="1"/>', "no movable joint 'mount'", "swing"),
     "rotor below 0": ("<thunder>", '<thunder><rotor joint="swing" inertia="-1"/>', "is negative (-1)", "0 or more"),
     "second rotor": ("<thunder>", f"<thunder>{2 * ROTOR}", "a second rotor of joint 'swing'", "at most one"),

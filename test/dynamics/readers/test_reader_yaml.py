@@ -156,7 +156,8 @@ thunder:
   sources: [a paper]
   description: an arm
   limits: {position_lower: [-1, null], position_upper: [1, null], velocity: [2, 3], acceleration: [8, 9],
-    effort: [4, 5], effort_rate: [6, 7]}
+    effort: [4, 5], effort_rate: [6, 7], velocity_offset: [0, 0.1], velocity_deceleration: [null, 2],
+    effort_corner_velocity: [0, null], effort_no_load_velocity: [9, null]}
 """
     model = load_model(write(tmp_path, GOOD + extension))
     assert model.joint_names == ("shoulder", "slide") and model.link_names == ("upper", "lower")
@@ -165,6 +166,10 @@ thunder:
     limits = model.links[0].joint.limits
     assert (limits.lower, limits.upper, limits.velocity, limits.effort, limits.effort_rate) == (-1, 1, 2, 4, 6)
     assert limits.acceleration == 8
+    assert (limits.velocity_offset, limits.velocity_deceleration) == (0, math.inf)
+    assert (limits.effort_corner_velocity, limits.effort_no_load_velocity) == (0, 9)
+    second = model.links[1].joint.limits
+    assert (second.velocity_offset, second.velocity_deceleration, second.effort_corner_velocity) == (0.1, 2, math.inf)
     assert model.links[1].joint.limits.lower == -math.inf
 
 
@@ -286,6 +291,11 @@ def test_a_file_says_which_joints_are_on_a_circle(tmp_path: Path) -> None:
     ("extension", "what"),
     [
         ("limits: {velocity: [1, 0]}", "thunder.limits.velocity[1]: the limit is 0; valid: greater than zero"),
+        (
+            "limits: {velocity_deceleration: [0, 1]}",
+            "thunder.limits.velocity_deceleration[0]: the limit is 0; valid: gre",
+        ),
+        ("limits: {velocity_offset: [-1, 1]}", "velocity offset -1; valid: finite, 0 or more"),
         ("limits: {effort: [1]}", "thunder.limits.effort: 1 entries; valid: 2 entries"),
         ("limits: {position_lower: [2, 0], position_upper: [1, 1]}", "thunder.limits.position_lower[0]: lower limit 2"),
         ("limits: {torque: [1, 1]}", "thunder.limits.torque: unknown key 'torque'; valid: position_lower, position_up"),

@@ -39,24 +39,76 @@ struct LifecycleText {
 };
 using LifecycleName = Described<LifecycleText>;
 
+/// Limits of the joints of a model, as `thunder_dynamics.joints.Limits` has them.
+Limits limits_of_joints(const py::sequence& joints) {
+  Limits limits;
+  for (const py::handle joint : joints) {
+#define THUNDER_LIMIT(name, field, model, text) limits.name.push_back(joint.attr(#model).cast<double>());
+    THUNDER_LIMITS(THUNDER_LIMIT)
+#undef THUNDER_LIMIT
+  }
+  return limits;
+}
+
+/// A value for each joint of each row.
+template <class Value>
+py::array_t<double> by_row(const Limits& limits, const Numbers& rows, const char* where, Value value) {
+  const auto n = static_cast<py::ssize_t>(limits.velocity.size());
+  if (rows.ndim() < 1 || rows.shape(rows.ndim() - 1) != n) {
+    throw HostError(ErrorKind::dimension, "no values of the joints", where, "shape (…, " + std::to_string(n) + ")");
+  }
+  py::array_t<double> result(std::vector<py::ssize_t>(rows.shape(), rows.shape() + rows.ndim()));
+  for (py::ssize_t k = 0; k < rows.size(); ++k) {
+    result.mutable_data()[k] = value(static_cast<std::size_t>(k % n), rows.data()[k]);
+  }
+  return result;
+}
+
+using Pair = py::typing::Tuple<py::array_t<double>, py::array_t<double>>;
+
+Pair velocity_at(const Limits& limits, const Numbers& q) {
+  const auto towards = [&](double direction) {
+    return by_row(limits, q, "velocity_at: q", [&](std::size_t joint, double at) {
+      return direction * limits.velocity_towards(joint, at, direction);
+    });
+  };
+  return py::make_tuple(towards(-1.0), towards(1.0));
+}
+
 void bind_limits(py::module_& module) {
   const auto values = [](std::vector<double> Limits::*member) {
     return [member](const Limits& limits) { return vector_of(limits.*member); };
   };
-  py::class_<Limits>(module, "Limits", "The limits that a controller keeps, shape (n,) each: the options' or the library's.")
+  py::class_<Limits> bound(module, "Limits", "The limits of an arm, shape (n,) each, as functions of its state.");
+  bound
       .def(py::init([](const PyLibrary& library, const Options& options) {
              return limits_of(options, library.data());
            }),
            py::arg("library"), py::arg_v("options", Options(), "Options()"),
+           "Those that a controller keeps: the options' or the library's, effort and effort rate finite.\n\n"
            "Raises LawError for a joint without an effort limit: nothing can stand for that.")
-      .def_property_readonly("position_lower", values(&Limits::position_lower), "[rad or m]")
-      .def_property_readonly("position_upper", values(&Limits::position_upper), "[rad or m]")
-      .def_property_readonly("velocity", values(&Limits::velocity), "[rad/s or m/s]")
-      .def_property_readonly("acceleration", values(&Limits::acceleration), "[rad/s² or m/s²]")
-      .def_property_readonly("effort", values(&Limits::effort), "[N·m or N] Finite.")
-      .def_property_readonly("effort_rate", values(&Limits::effort_rate), "[N·m/s or N/s] Finite.")
+      .def(py::init(&limits_of_joints), py::arg("joints"), "Those of joints: `thunder_dynamics.joints.Limits` of each.")
+      .def_static("described", [](const PyLibrary& library) { return described_limits(library.data()); },
+                  py::arg("library"), "Those of the library's description, infinite where it has none.")
+      .def("velocity_at", &velocity_at, py::arg("q"),
+           "Lower and upper limit of the velocity [rad/s or m/s] at q [rad or m], shape (…, n), of that shape each.\n\n"
+           "At a distance d from the end that a joint moves towards: min(v, max(0, √(2 a d) − o)), with `velocity`,\n"
+           "`velocity_deceleration`, `velocity_offset` [libfranka 0.21, joint_velocity_limits.cpp].")
+      .def(
+          "effort_at",
+          [](const Limits& limits, const Numbers& qd) {
+            return by_row(limits, qd, "effort_at: qd",
+                          [&](std::size_t joint, double speed) { return limits.effort_at(joint, speed); });
+          },
+          py::arg("qd"),
+          "The largest effort that drives each joint [N·m or N] at q̇ [rad/s or m/s], shape (…, n).\n\n"
+          "The whole one up to the corner velocity, from there linearly to zero at the no-load velocity. What brakes a\n"
+          "joint may be the whole one.")
       .def_property_readonly("notes", [](const Limits& limits) { return notes_of(limits.notes); },
                     "What the robot's description leaves open and what was done about it, a sentence each.");
+#define THUNDER_LIMIT(name, field, model, text) bound.def_property_readonly(#name, values(&Limits::name), text);
+  THUNDER_LIMITS(THUNDER_LIMIT)
+#undef THUNDER_LIMIT
 }
 
 void bind_status(py::module_& module) {

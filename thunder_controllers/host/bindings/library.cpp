@@ -250,16 +250,10 @@ auto joint_values(Member member) {
 }
 
 void bind_limits(py::class_<PyLibrary, std::shared_ptr<PyLibrary>>& library) {
+#define THUNDER_LIMIT(name, field, model, text) library.def_property_readonly(#field, joint_values(&thunder_library::field), text);
+  THUNDER_LIMITS(THUNDER_LIMIT)
+#undef THUNDER_LIMIT
   library
-      .def_property_readonly("position_lower", joint_values(&thunder_library::position_lower), "[rad or m] Per joint.")
-      .def_property_readonly("position_upper", joint_values(&thunder_library::position_upper), "[rad or m] Per joint.")
-      .def_property_readonly("velocity_limit", joint_values(&thunder_library::velocity_limit),
-                             "[rad/s or m/s] Per joint.")
-      .def_property_readonly("acceleration_limit", joint_values(&thunder_library::acceleration_limit),
-                             "[rad/s² or m/s²] Per joint.")
-      .def_property_readonly("effort_limit", joint_values(&thunder_library::effort_limit), "[N·m or N] Per joint.")
-      .def_property_readonly("effort_rate_limit", joint_values(&thunder_library::effort_rate_limit),
-                             "[N·m/s or N/s] Per joint.")
       .def_property_readonly(
           "pi", [](const PyLibrary& l) { return vector_of(l.data().pi, 10 * l.data().n_joints); },
           "10·n_joints inertial parameters about the frame origins, in the order of `inertia.PARAMETERS`.")

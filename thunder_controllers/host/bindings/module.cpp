@@ -35,9 +35,18 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const HostError& error) {
-    const py::object type = py::module_::import("thunder_dynamics.errors").attr(class_name(error.kind()));
+    const bool is_refused = dynamic_cast<const RefusedMotionError*>(&error) != nullptr;
+    const char* name = is_refused ? "RefusedMotionError" : class_name(error.kind());
+    const py::object type = py::module_::import("thunder_dynamics.errors").attr(name);
     const py::object valid = error.valid().empty() ? py::object(py::none()) : text_of(error.valid());
     const py::object value = type(text_of(error.wrong()), py::arg("where") = text_of(error.where()), py::arg("valid") = valid);
+    if (const auto* refused = dynamic_cast<const RefusedMotionError*>(&error)) {
+      const Refusal& refusal = refused->refusal();
+      value.attr("limit") = to_string(refusal.limit);
+      value.attr("time") = refusal.time;
+      value.attr("joint") = refusal.joint;
+      value.attr("slower") = refusal.slower;
+    }
     PyErr_SetObject(type.ptr(), value.ptr());
   }
 }

@@ -46,7 +46,7 @@ struct Follower : PoseFollower {
   SampleLayout layout;
 };
 
-py::typing::Tuple<Array, Array> follow_samples(Follower& follower, const ArrayLike& start, const Numbers& samples) {
+py::typing::Tuple<Array, Array, Array> follow_samples(Follower& follower, const ArrayLike& start, const Numbers& samples) {
   const SampleLayout& layout = follower.layout;
   const Vector first = joint_vector(start, layout.n_joints, "follow: q");
   if (samples.ndim() != 2 || (samples.shape(1) != layout.standard && samples.shape(1) != layout.size)) {
@@ -55,17 +55,18 @@ py::typing::Tuple<Array, Array> follow_samples(Follower& follower, const ArrayLi
   }
   std::vector<double> q(first.data(), first.data() + first.size());
   const py::ssize_t count = samples.shape(0), rows = static_cast<py::ssize_t>(follower.rows());
-  Array left({count, rows}), velocities({count, first.size()});
+  Array left({count, rows}), velocities({count, first.size()}), positions({count, first.size()});
   for (py::ssize_t k = 0; k < count; ++k) {
     const double* sample = samples.data(k, 0);
     follower.approach(q.data(), sample);
+    std::copy(q.begin(), q.end(), positions.mutable_data(k, 0));
     std::copy_n(follower.left().begin(), rows, left.mutable_data(k, 0));
     PoseFollower::Twist twist;
     std::copy_n(sample + layout.velocity, twist.size(), twist.begin());
     const std::vector<double>& velocity = follower.velocity(q.data(), twist);
     std::copy(velocity.begin(), velocity.end(), velocities.mutable_data(k, 0));
   }
-  return py::make_tuple(left, velocities);
+  return py::make_tuple(left, velocities, positions);
 }
 
 }  // namespace
@@ -126,8 +127,9 @@ void bind_pose_follower(py::module_& module) {
                              "Of the task: 6, or 3 where the law leaves the orientation free.")
       .def("follow", &follow_samples, py::arg("q"), py::arg("samples"),
            "From q [rad or m], shape (n,), to the poses of samples, shape (k, 24), one after the other.\n\n"
-           "Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), and the smallest\n"
-           "joint velocities that make its twist there [rad/s or m/s], shape (k, n). Raises DimensionError.");
+           "Returns what is left of the way to each, [m, rad] in the world frame, shape (k, rows), the smallest joint\n"
+           "velocities that make its twist there [rad/s or m/s], and the positions [rad or m], shape (k, n) each.\n"
+           "Raises DimensionError.");
 }
 
 }  // namespace thunder::python

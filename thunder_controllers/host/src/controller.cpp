@@ -40,8 +40,12 @@ void check_range(const double* values, const double* lower, const double* upper,
                  const std::string& verb, const std::string& where) {
   for (int i = 0; i < library.n_joints; ++i) {
     if (lower[i] <= values[i] && values[i] <= upper[i]) continue;
-    throw HostError(ErrorKind::law, std::string("joint ") + library.joint_names[i] + verb + format(values[i]), where,
-                    "[" + format(lower[i]) + ", " + format(upper[i]) + "]");
+    const bool is_above = values[i] > upper[i];
+    const double limit = is_above ? upper[i] : lower[i];
+    const std::string by = format(std::abs(values[i] - limit), 3) + (is_above ? " above" : " below") + " its limit";
+    throw HostError(ErrorKind::law,
+                    std::string("joint ") + library.joint_names[i] + verb + format_apart(values[i], limit) + ", " + by, where,
+                    "[" + format(lower[i]) + ", " + format(upper[i]) + "], both ends included");
   }
 }
 

@@ -133,14 +133,14 @@ std::uint64_t ControlSession::begin(const MotionPlan& motion) {
 
 double ControlSession::trace_what_fits(const Figure& figure) {
   const Lock alone(motions_);
-  MotionPlan motion = plan(figure);
-  std::exception_ptr of_the_whole;
+  const MotionPlan whole = plan(figure);
+  MotionPlan motion = whole;
+  motion.finds_slower = false;
   for (double share = 1.0;; share *= 0.5) {
     try {
       host_.rehearse(motion);
     } catch (const HostError&) {
-      if (!of_the_whole) of_the_whole = std::current_exception();
-      if (share <= kSmallestShare) std::rethrow_exception(of_the_whole);
+      if (share <= kSmallestShare) host_.rehearse(whole);
       Figure half = *motion.motion.figure;
       for (double& amplitude : half.amplitude) amplitude *= 0.5;
       motion.motion.figure = std::make_shared<const Figure>(std::move(half));

@@ -122,6 +122,14 @@ typedef struct thunder_library {
   const double* rotor_inertia; /* n_joints values: what the rotors add to the diagonal of M, or of M_rigid where a joint is
                                   elastic, as in the robot file; NAN: unknown */
   const int* joint_topology; /* n_joints of THUNDER_TOPOLOGY_… */
+  /* At distance d from the end of its range that a joint moves towards, its velocity limit v is
+   * min(v, max(0, sqrt(2 velocity_deceleration d) - velocity_offset)); n_joints values each; INFINITY and 0: v everywhere. */
+  const double* velocity_offset;
+  const double* velocity_deceleration;
+  /* What drives a joint is limited to the whole effort up to the first velocity, and from there linearly to zero at the
+   * second one; n_joints values each; INFINITY: the whole effort at every velocity. */
+  const double* effort_corner_velocity;
+  const double* effort_no_load_velocity;
   int n_functions;
   const thunder_function* functions;
   int n_laws;

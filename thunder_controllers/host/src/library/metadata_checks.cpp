@@ -212,6 +212,18 @@ void check_joints(const thunder_library& library, const std::string& path) {
   check_positive(library.acceleration_limit, n, path + ": acceleration_limit");
   check_positive(library.effort_limit, n, path + ": effort_limit");
   check_positive(library.effort_rate_limit, n, path + ": effort_rate_limit");
+  check_positive(library.velocity_deceleration, n, path + ": velocity_deceleration");
+  check_positive(library.effort_no_load_velocity, n, path + ": effort_no_load_velocity");
+  require(library.velocity_offset && library.effort_corner_velocity, path, "limits by position or speed are missing");
+  for (int i = 0; i < n; ++i) {
+    const double offset = library.velocity_offset[i], corner = library.effort_corner_velocity[i];
+    const double no_load = library.effort_no_load_velocity[i];
+    const bool valid = offset >= 0.0 && std::isfinite(offset);
+    if (!valid) refuse(path + ": velocity_offset of " + library.joint_names[i], "it is " + format(offset), "finite, 0 or more");
+    if ((corner >= 0.0 && corner < no_load && std::isfinite(no_load)) || (std::isinf(corner) && corner == no_load)) continue;
+    refuse(path + ": effort_corner_velocity of " + library.joint_names[i], "it is " + format(corner),
+           "from 0 to below effort_no_load_velocity, or both infinite");
+  }
   require(library.pi != nullptr, path + ": pi", "the values are missing");
   for (int i = 0; i < 10 * n; ++i) require(std::isfinite(library.pi[i]), path + ": pi", "a value is not finite");
   require(library.rotor_inertia != nullptr, path + ": rotor_inertia", "the values are missing");

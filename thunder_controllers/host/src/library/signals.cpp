@@ -15,6 +15,12 @@ std::string format(double value, int digits) {
   return std::string(buffer.data(), end);
 }
 
+std::string format_apart(double value, double other) {
+  int digits = 6;
+  while (value != other && digits < 17 && format(value, digits) == format(other, digits)) ++digits;
+  return format(value, digits);
+}
+
 std::optional<double> parse_number(const std::string& text) noexcept {
   const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
   const char* const end = text.data() + text.size();

@@ -21,6 +21,24 @@ Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0
 
 }  // namespace
 
+Motion Motion::slowed(double factor) const {
+  const double square = factor * factor;
+  Motion slow = *this;
+  if (knots) {
+    slow.knots = std::make_shared<const SplineKnots>(knots->slowed(factor));
+  } else if (figure) {
+    Figure other = *figure;
+    for (double& frequency : other.frequency) frequency /= factor;
+    other.ramp_time *= factor;
+    slow.figure = std::make_shared<const Figure>(std::move(other));
+  } else {
+    slow.limits.linear_velocity /= factor, slow.limits.angular_velocity /= factor;
+    slow.limits.linear_acceleration /= square, slow.limits.angular_acceleration /= square;
+    slow.limits.linear_jerk /= square * factor, slow.limits.angular_jerk /= square * factor;
+  }
+  return slow;
+}
+
 MotionPlayer::MotionPlayer(const SampleLayout& layout, const Circles& circles)
     : layout_(layout),
       circles_(circles),

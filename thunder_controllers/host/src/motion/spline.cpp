@@ -36,6 +36,15 @@ SplineKnots::SplineKnots(std::vector<double> times, std::vector<double> values, 
   }
 }
 
+SplineKnots SplineKnots::slowed(double factor) const {
+  std::vector<double> times = times_;
+  KnotRates given = given_;
+  for (double& time : times) time *= factor;
+  for (double& velocity : given.velocity) velocity /= factor;
+  for (double& acceleration : given.acceleration) acceleration /= factor * factor;
+  return SplineKnots(std::move(times), values_, width_, std::move(given));
+}
+
 /// The end is at rest. The cubic piece that begins at knot i has ÿ_i = 6 Δy/h² − (4 s_i + 2 s_{i+1})/h.
 ScalarSample SplineKnots::at(std::size_t knot, std::size_t column, const ScalarSample& start) const noexcept {
   const std::size_t k = knot * width_ + column;

@@ -2,13 +2,70 @@
 #include "thunder/host/reference/follower.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/reference/rehearsal.hpp"
 
 namespace thunder {
 namespace {
 
 constexpr double kNear = 0.1;  // [m, rad] a stream that was given up is followed again from here
+
+constexpr double kRoom = 0.5;          // of what a rehearsal leaves to feedback
+constexpr double kLooks = 16.0;        // at a stop
+constexpr double kQuicker = 1.25;      // from one stop that is tried to the next
+constexpr double kMostQuicker = 32.0;  // in all
+
+/// Whether a stop keeps joints below their velocity limits, which fall towards the ends of their range, and makes none that
+/// is near its limit faster.
+bool keeps_joints(const SampleLayout& layout, const double* reference, const Limits& limits, double acceleration) noexcept {
+  StopShape shape{0.0};
+  for (std::size_t i = 0; i < limits.velocity.size(); ++i) {
+    const double speed = std::abs(layout.joint(reference, i).velocity);
+    shape.duration = std::max(shape.duration, StopShape::shortest(speed, acceleration));
+  }
+  for (std::size_t i = 0; i < limits.velocity.size(); ++i) {
+    const ScalarSample begin = layout.joint(reference, i);
+    for (double k = 1.0; k < kLooks; ++k) {
+      const ScalarSample now = shape.at(k / kLooks * shape.duration, begin.velocity, begin.acceleration);
+      const double limit = limits.velocity_towards(i, begin.value + now.value, now.velocity), speed = std::abs(now.velocity);
+      const double least = limit < limits.velocity[i] ? 0.0 : std::abs(begin.velocity);
+      if (std::isfinite(limit) && speed > std::max(limit - kRoom * Rehearsal::kMargin * limits.velocity[i], least)) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether a stop makes the end effector no faster than it is, but for a share of the velocities of motions.
+bool keeps_pose(const SampleLayout& layout, const double* reference, const MotionLimits& motion) noexcept {
+  const PoseSample begin = PoseSample::from(layout, reference);
+  const StopShape shape{std::max(StopShape::shortest(norm(begin.velocity), motion.linear_acceleration),
+                                 StopShape::shortest(norm(begin.angular_velocity), motion.angular_acceleration))};
+  const auto keeps = [&](const Vector3& velocity, const Vector3& acceleration, double bound) {
+    Vector3 now;
+    for (double k = 1.0; k < kLooks; ++k) {
+      for (std::size_t i = 0; i < 3; ++i) now[i] = shape.at(k / kLooks * shape.duration, velocity[i], acceleration[i]).velocity;
+      if (norm(now) > norm(velocity) + Rehearsal::kMargin * bound) return false;
+    }
+    return true;
+  };
+  return keeps(begin.velocity, begin.acceleration, motion.linear_velocity) &&
+         keeps(begin.angular_velocity, begin.angular_acceleration, motion.angular_velocity);
+}
+
+/// The bounds of a stop: those that are asked for, or quicker ones where they would lead beyond limits.
+MotionLimits stop_limits(const SampleLayout& layout, const double* reference, const Limits& limits, MotionLimits motion) noexcept {
+  for (double quicker = 1.0; quicker < kMostQuicker; quicker *= kQuicker) {
+    const bool keeps = layout.is_cartesian ? keeps_pose(layout, reference, motion)
+                                           : keeps_joints(layout, reference, limits, motion.joint_acceleration);
+    if (keeps) break;
+    motion.joint_acceleration *= kQuicker;
+    motion.linear_acceleration *= kQuicker;
+    motion.angular_acceleration *= kQuicker;
+  }
+  return motion;
+}
 
 }  // namespace
 
@@ -158,7 +215,7 @@ void ReferenceFollower::rest_at_sample(double t, double dt) noexcept {
 
 void ReferenceFollower::stop() noexcept {
   source_ = ReferenceSource::stopping;
-  player_.stop(values_.data(), message().motion.limits);
+  player_.stop(values_.data(), stop_limits(layout_, values_.data(), limits_, message().motion.limits));
   settle();
 }
 
@@ -214,7 +271,8 @@ bool ReferenceFollower::cut(double margins, double* reference) const noexcept {
     const auto k = static_cast<std::size_t>(i);
     const double margin = margins * limits_.position_margin[k];
     keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
-    keep(reference[layout_.velocity + i], -limits_.velocity[k], limits_.velocity[k]);
+    const double q = reference[layout_.position + i];
+    keep(reference[layout_.velocity + i], -limits_.velocity_towards(k, q, -1.0), limits_.velocity_towards(k, q, 1.0));
     keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);
   }
   return has_cut;

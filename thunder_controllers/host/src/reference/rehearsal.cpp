@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 
-#include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/reference/dry_run.hpp"
 
 namespace thunder {
 namespace {
@@ -16,30 +15,87 @@ constexpr double kPeriod = 0.01;            // [s] between samples
 constexpr double kFewestSamples = 8.0;      // from one timed point to the next
 constexpr double kMostSamples = 20000.0;    // of timed points; longer ones are sampled more rarely
 constexpr double kLongestWay = 600.0;       // [s] of a motion to a pose, or of a figure, that is rehearsed
+constexpr double kSettling = 0.1;           // [s] that the arm is watched for after a motion
+constexpr double kShort = 0.05;             // [s] with too little effort in all: a law's first step into the posture that it likes
+constexpr double kRounding = 1e-6;          // [rad or m] and of a limit
+constexpr double kNoise = 1e-4;             // of a velocity limit: an arm that rests may be anywhere
+constexpr int kSlowest = 3200;              // hundredths of the time of the motion
 constexpr double kSlack = PoseFollower::kSlack;
 
-[[noreturn]] void refuse(const char* where, double time, const std::string& wrong, const std::string& valid) {
-  throw HostError(ErrorKind::law, "after " + format(time) + " s " + wrong, where, valid);
+const char* where_of(const Motion& motion) noexcept {
+  return motion.figure ? "trace" : motion.knots ? "follow" : "move_to_pose";
+}
+
+/// How to ask for a motion that takes `slower` times as long.
+std::string advice(const Motion& motion, double slower) {
+  const std::string k = format(slower);
+  if (motion.figure) return "frequencies / " + k + " and " + k + " times the ramp_time";
+  if (motion.knots) return "times " + k + " times as long, " + format(slower * motion.knots->duration()) + " s in all";
+  return k + " times the time: motion limits of velocity / " + k + ", acceleration / " + k + "², jerk / " + k + "³";
 }
 
 }  // namespace
 
+const char* to_string(MotionLimit limit) noexcept {
+  constexpr const char* kNames[] = {"position", "velocity", "acceleration", "effort", "reach", "law"};
+  return kNames[static_cast<int>(limit)];
+}
+
 Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& law, const SampleLayout& layout,
-                     const Limits& limits)
+                     const Options& options, const Limits& limits)
     : library_(std::move(library)),
       layout_(layout),
       limits_(limits),
+      dry_run_(DryRun::make(library_, law, options, limits)),
       player_(layout, Circles(library_->data())),
       sample_(static_cast<std::size_t>(layout.size)),
       q_(static_cast<std::size_t>(layout.n_joints)) {
   if (layout.is_cartesian) follower_.emplace(library_, law, limits);
 }
 
+Rehearsal::~Rehearsal() = default;
+
 void Rehearsal::check(const MotionPlan& plan) {
-  sample_ = plan.reference;
-  q_ = plan.q;
-  if (follower_) follower_->approach(q_.data(), sample_.data());
-  player_.begin(plan.reference.data(), plan.motion);
+  try {
+    attempt(plan);
+  } catch (const RefusedMotionError& error) {
+    Refusal refusal = error.refusal();
+    if (!plan.finds_slower || refusal.limit == MotionLimit::position || refusal.limit == MotionLimit::reach) throw;
+    std::string instead;
+    refusal.slower = find_slower(plan, instead);
+    throw RefusedMotionError(refusal, error.wrong(), error.where().c_str(), error.valid() + "; " + instead);
+  }
+}
+
+/// The least, to a hundredth or one per cent: by bisection, so a still shorter one may be accepted.
+std::optional<double> Rehearsal::find_slower(const MotionPlan& plan, std::string& instead) {
+  const auto is_accepted = [&](int hundredths) {
+    MotionPlan slower = plan;
+    slower.motion = plan.motion.slowed(hundredths / 100.0);
+    try {
+      attempt(slower);
+    } catch (const HostError& error) {
+      instead = "in " + format(hundredths / 100.0) + " times the time " + error.wrong();
+      return false;
+    }
+    return true;
+  };
+  int refused = 100, accepted = 200;
+  while (!is_accepted(accepted)) {
+    refused = accepted;
+    accepted *= 2;
+    if (accepted > kSlowest) return std::nullopt;
+  }
+  while (accepted - refused > std::max(1, accepted / 100)) {
+    const int middle = (accepted + refused) / 2;
+    (is_accepted(middle) ? accepted : refused) = middle;
+  }
+  instead = "or " + advice(plan.motion, accepted / 100.0);
+  return accepted / 100.0;
+}
+
+void Rehearsal::attempt(const MotionPlan& plan) {
+  begin(plan);
   if (plan.motion.figure) {
     trace(plan.motion);
   } else if (plan.motion.knots) {
@@ -47,12 +103,26 @@ void Rehearsal::check(const MotionPlan& plan) {
   } else {
     go(plan.motion);
   }
+  if (dry_run_) play_dry(plan);
+}
+
+void Rehearsal::begin(const MotionPlan& plan) {
+  where_ = where_of(plan.motion);
+  sample_ = plan.reference;
+  q_ = plan.q;
+  player_.begin(plan.reference.data(), plan.motion);
+  lower_ = limits_.position_lower;
+  upper_ = limits_.position_upper;
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    const double reference = layout_.is_cartesian ? q_[i] : layout_.joint(sample_.data(), i).value;
+    lower_[i] = std::min({lower_[i], q_[i], reference}) - kRounding;
+    upper_[i] = std::max({upper_[i], q_[i], reference}) + kRounding;
+  }
+  if (follower_) follower_->approach(q_.data(), sample_.data());
 }
 
 void Rehearsal::go(const Motion& motion) {
-  for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) {
-    play(motion, time, kPeriod, "move_to_pose");
-  }
+  for (double time = kPeriod; player_.is_running() && time < kLongestWay; time += kPeriod) play(motion, time, kPeriod);
 }
 
 void Rehearsal::follow(const Motion& motion) {
@@ -63,68 +133,130 @@ void Rehearsal::follow(const Motion& motion) {
     const double piece = knots.time(k) - before;
     const double count = std::max(std::ceil(piece / longest), kFewestSamples);
     for (double i = 1.0; i <= count && player_.is_running(); ++i) {
-      play(motion, before + i / count * piece, piece / count, "follow");
+      play(motion, before + i / count * piece, piece / count);
     }
     before = knots.time(k);
   }
 }
 
-/// Coming to rest, the start, and one period: what follows is the same again.
-void Rehearsal::trace(const Motion& motion) {
-  const Figure& figure = *motion.figure;
+/// The time between samples of a figure [s].
+double Rehearsal::period_of(const Figure& figure) {
   double fastest = 0.0;
   for (std::size_t i = 0; i < figure.amplitude.size(); ++i) {
     if (figure.amplitude[i] != 0.0) fastest = std::max(fastest, figure.frequency[i]);
   }
-  const double period = std::min(kPeriod, 1.0 / (kFewestSamples * fastest));
-  const double longest = kLongestWay / kPeriod * period;
-  double end = std::min(kLongestWay, figure.ramp_time + figure.period(longest));
-  if (end > longest) {
-    refuse("trace", longest, "the figure, of " + format(fastest) + " Hz, has not begun anew",
-           "a shorter ramp_time, slower sinusoids, or frequencies that are multiples of one");
-  }
-  for (double time = period; time <= std::min(end, longest); time += period) {
-    if (player_.is_stopping()) end += period;
-    play(motion, time, period, "trace");
+  return std::min(kPeriod, 1.0 / (kFewestSamples * fastest));
+}
+
+/// The start, and one period: what follows is the same again [s].
+double Rehearsal::end_of(const Figure& figure) const {
+  const double period = period_of(figure), longest = kLongestWay / kPeriod * period;
+  const double end = std::min(kLongestWay, figure.ramp_time + figure.period(longest));
+  if (end <= longest) return end;
+  throw HostError(ErrorKind::law, "after " + format(longest) + " s the figure, of " + format(1.0 / (kFewestSamples * period)) +
+                  " Hz, has not begun anew", where_,
+                  "a shorter ramp_time, slower sinusoids, or frequencies that are multiples of one");
+}
+
+void Rehearsal::trace(const Motion& motion) {
+  const double period = period_of(*motion.figure);
+  double end = end_of(*motion.figure);
+  for (double time = period; time <= end; time += period) {
+    if (player_.is_stopping()) end += period;  // before the start
+    play(motion, time, period);
   }
 }
 
-void Rehearsal::play(const Motion& motion, double time, double period, const char* where) {
+void Rehearsal::play(const Motion& motion, double time, double period) {
   if (!player_.advance(period, motion, sample_.data())) {
     player_.cancel();  // no orientation can be made of these points: the controller comes to rest here
   } else if (layout_.is_cartesian) {
-    check_pose(time, period, where);
+    check_pose(time, period);
   } else {
-    check_joints(time, where);
+    check_joints(time);
   }
 }
 
-void Rehearsal::check_joints(double time, const char* where) const {
-  const auto check = [&](const double* values, std::size_t i, double lower, double upper, const char* what) {
-    if (lower <= values[i] && values[i] <= upper) return;
-    refuse(where, time, std::string(what) + " of " + library_->data().joint_names[i] + " is " + format(values[i]),
-           "[" + format(lower) + ", " + format(upper) + "]");
+void Rehearsal::play_dry(const MotionPlan& plan) {
+  begin(plan);
+  std::vector<double> qd(q_.size());
+  if (follower_) {
+    PoseFollower::Twist twist;
+    std::copy_n(sample_.begin() + layout_.velocity, twist.size(), twist.begin());
+    qd = follower_->velocity(plan.q.data(), twist);
+  } else {
+    std::copy_n(sample_.begin() + layout_.velocity, qd.size(), qd.begin());
+  }
+  const double period = dry_run_->period();
+  double end = plan.motion.figure ? end_of(*plan.motion.figure) : kLongestWay;
+  dry_run_->begin(plan.q.data(), qd.data(), plan.gains);
+  double settling = kSettling, patience = kShort;
+  for (double time = period; time <= end && settling > 0.0; time += period) {
+    if (plan.motion.figure && player_.is_stopping()) end += period;
+    if (!player_.is_running()) {
+      settling -= period;
+    } else if (!player_.advance(period, plan.motion, sample_.data())) {
+      player_.cancel();
+    }
+    if (!dry_run_->step(sample_.data())) {
+      const std::string wrong = "after " + format(time) + " s the law gives what is not finite";
+      throw RefusedMotionError({MotionLimit::law, time, {}, {}}, wrong, where_, "a motion that the law can follow");
+    }
+    if (dry_run_->falls_short() && (patience -= period) < 0.0) {
+      const std::string wrong = "after " + format(time) + " s limits of effort or its rate, or soft stops, leave too little to the law";
+      throw RefusedMotionError({MotionLimit::effort, time, {}, {}}, wrong, where_, "a motion that takes less");
+    }
+    check_arm(time);
+  }
+}
+
+void Rehearsal::refuse(MotionLimit limit, std::size_t joint, double time, double value, double lower, double upper) const {
+  const std::string name = library_->data().joint_names[joint];
+  const std::string wrong = "after " + format(time) + " s the " + to_string(limit) + " of " + name + " is " + format_apart(value, value > upper ? upper : lower);
+  throw RefusedMotionError({limit, time, joint, {}}, wrong, where_, "[" + format(lower) + ", " + format(upper) + "]");
+}
+
+void Rehearsal::check_joints(double time) const {
+  const auto check = [&](MotionLimit limit, std::size_t i, double value, double lower, double upper) {
+    if (!(lower <= value && value <= upper)) refuse(limit, i, time, value, lower, upper);
   };
   for (std::size_t i = 0; i < q_.size(); ++i) {
-    const double velocity = kSlack * limits_.velocity[i], acceleration = kSlack * limits_.acceleration[i];
-    check(sample_.data() + layout_.position, i, limits_.position_lower[i], limits_.position_upper[i], "the position");
-    check(sample_.data() + layout_.velocity, i, -velocity, velocity, "the velocity");
-    check(sample_.data() + layout_.acceleration, i, -acceleration, acceleration, "the acceleration");
+    const ScalarSample now = layout_.joint(sample_.data(), i);
+    check(MotionLimit::position, i, now.value, lower_[i], upper_[i]);
+    const double rounding = kRounding * limits_.velocity[i];
+    const double down = limits_.velocity_towards(i, now.value, -1.0), up = limits_.velocity_towards(i, now.value, 1.0);
+    check(MotionLimit::velocity, i, now.velocity, -down - rounding, up + rounding);
+    const double acceleration = (1.0 + kRounding) * limits_.acceleration[i];
+    check(MotionLimit::acceleration, i, now.acceleration, -acceleration, acceleration);
   }
 }
 
-void Rehearsal::check_pose(double time, double period, const char* where) {
+void Rehearsal::check_pose(double time, double period) {
   const std::vector<double> before = q_;
   const double left = follower_->approach(q_.data(), sample_.data());
   if (!(left <= PoseFollower::kReached)) {
-    refuse(where, time, "the pose is out of reach by " + format(left),
-           "poses that the joints can reach from here [m, rad]");
+    const std::string wrong = "after " + format(time) + " s the pose is out of reach by " + format(left);
+    throw RefusedMotionError({MotionLimit::reach, time, {}, {}}, wrong, where_,
+                             "poses that the joints can reach from here [m, rad]");
   }
   for (std::size_t i = 0; i < q_.size(); ++i) {
-    const double speed = std::abs(q_[i] - before[i]) / period;
-    if (speed <= kSlack * limits_.velocity[i]) continue;
-    refuse(where, time, std::string("the velocity of ") + library_->data().joint_names[i] + " is " + format(speed),
-           "at most " + format(limits_.velocity[i]) + ", more time, or a way around the singularity");
+    const double velocity = (q_[i] - before[i]) / period;
+    const double limit = kSlack * limits_.velocity_towards(i, before[i], velocity) + kRounding / period;
+    if (std::abs(velocity) > limit) refuse(MotionLimit::velocity, i, time, velocity, -limit, limit);
+  }
+}
+
+/// The arm as the law moves it.
+void Rehearsal::check_arm(double time) const {
+  for (std::size_t i = 0; i < q_.size(); ++i) {
+    const double q = dry_run_->q()[i], qd = dry_run_->qd()[i], effort = dry_run_->effort()[i];
+    if (!(lower_[i] <= q && q <= upper_[i])) refuse(MotionLimit::position, i, time, q, lower_[i], upper_[i]);
+    const double room = kMargin * limits_.velocity[i];
+    const double limit = std::isfinite(room) ? std::max(limits_.velocity_towards(i, q, qd) - room, kNoise * limits_.velocity[i])
+                                             : limits_.velocity[i];
+    if (!(std::abs(qd) <= limit)) refuse(MotionLimit::velocity, i, time, qd, -limit, limit);
+    const double most = (1.0 - kMargin) * (effort * qd > 0.0 ? limits_.effort_at(i, qd) : limits_.effort[i]);
+    if (!(std::abs(effort) <= most)) refuse(MotionLimit::effort, i, time, effort, -most, most);
   }
 }
 

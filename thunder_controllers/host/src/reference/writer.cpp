@@ -30,7 +30,7 @@ ReferenceWriter::ReferenceWriter(const std::shared_ptr<const Library>& library, 
       circles_(library->data()),
       channel_(channel),
       written_(ReferenceChannel::first_message(law)) {
-  if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, limits);
+  if (options.rehearses_motions) rehearsal_.emplace(library, law, layout_, options, limits);
 }
 
 void ReferenceWriter::check_entry(const thunder_entry& entry, const double* values) const {

@@ -28,17 +28,19 @@ void note(const char* code, const std::vector<std::string>& joints, const std::s
 
 }  // namespace
 
-Limits limits_of(const Options& options, const thunder_library& library) {
-  const auto chosen = [&library](const std::vector<double>& option, const double* values) {
-    return option.empty() ? std::vector<double>(values, values + library.n_joints) : option;
-  };
+Limits described_limits(const thunder_library& library) {
   Limits limits;
-  limits.position_lower = chosen({}, library.position_lower);
-  limits.position_upper = chosen({}, library.position_upper);
-  limits.velocity = chosen(options.velocity_limit, library.velocity_limit);
-  limits.acceleration = chosen({}, library.acceleration_limit);
-  limits.effort = chosen(options.effort_limit, library.effort_limit);
-  limits.effort_rate = chosen(options.effort_rate_limit, library.effort_rate_limit);
+#define THUNDER_LIMIT(name, field, model, text) limits.name.assign(library.field, library.field + library.n_joints);
+  THUNDER_LIMITS(THUNDER_LIMIT)
+#undef THUNDER_LIMIT
+  return limits;
+}
+
+Limits limits_of(const Options& options, const thunder_library& library) {
+  Limits limits = described_limits(library);
+  if (!options.velocity_limit.empty()) limits.velocity = options.velocity_limit;
+  if (!options.effort_limit.empty()) limits.effort = options.effort_limit;
+  if (!options.effort_rate_limit.empty()) limits.effort_rate = options.effort_rate_limit;
   if (const std::vector<std::string> joints = without(limits.effort, library); !joints.empty()) {
     throw HostError(ErrorKind::law, "no effort limit: " + join(joints), std::string("robot ") + library.robot,
                     "thunder.limits.effort in the robot file, or the option effort_limit");
@@ -61,6 +63,29 @@ Limits limits_of(const Options& options, const thunder_library& library) {
   }
   note("no_position_limit", without(range, library), "no position limits are given, so no position is out of range", limits);
   return limits;
+}
+
+double Limits::velocity_towards(std::size_t joint, double q, double direction) const noexcept {
+  const double deceleration = velocity_deceleration[joint];
+  if (!std::isfinite(deceleration)) return velocity[joint];
+  const double distance = std::max(0.0, direction < 0.0 ? q - position_lower[joint] : position_upper[joint] - q);
+  return std::min(velocity[joint], std::max(0.0, std::sqrt(2.0 * deceleration * distance) - velocity_offset[joint]));
+}
+
+double Limits::effort_at(std::size_t joint, double qd) const noexcept {
+  const double corner = effort_corner_velocity[joint], no_load = effort_no_load_velocity[joint];
+  if (!std::isfinite(no_load)) return effort[joint];
+  return effort[joint] * std::clamp((no_load - std::abs(qd)) / (no_load - corner), 0.0, 1.0);
+}
+
+double Limits::largest_ratio(const double* q, const double* qd) const noexcept {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < velocity.size(); ++i) {
+    if (!std::isfinite(velocity[i])) continue;
+    const double limit = std::max(velocity_towards(i, q[i], qd[i]), kRestShare * velocity[i]);
+    largest = std::max(largest, 1.0 + (std::abs(qd[i]) - limit) / velocity[i]);
+  }
+  return largest;
 }
 
 double largest_ratio(const double* qd, const std::vector<double>& velocity_limit) noexcept {

@@ -14,8 +14,8 @@ MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& lim
       gap_limit_(options.gap_limit),
       stop_ratio_(options.velocity_stop_ratio),
       too_fast_(options.velocity_limit_patience),
-      velocity_limit_(limits.velocity),
-      position_(velocity_limit_.size(), 0.0) {}
+      limits_(limits),
+      position_(limits.velocity.size(), 0.0) {}
 
 void MeasurementMonitor::restart(const double* q) noexcept {
   std::copy_n(q, position_.size(), position_.begin());
@@ -39,7 +39,7 @@ void MeasurementMonitor::resume(double t, const double* q, double elapsed) noexc
   const double gap = std::max(*gap_ + elapsed, t - good_.value_or(t));
   is_lost_ = gap > gap_limit_;
   for (std::size_t i = 0; i < position_.size(); ++i) {
-    is_lost_ = is_lost_ || std::abs(q[i] - position_[i]) > stop_ratio_ * velocity_limit_[i] * gap;
+    is_lost_ = is_lost_ || std::abs(q[i] - position_[i]) > stop_ratio_ * limits_.velocity[i] * gap;
   }
   gap_.reset();
 }
@@ -60,7 +60,7 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   is_lost_ = false;
   if (resumes_) resume(t, q, elapsed);
   const double interval = good_ && t > *good_ ? t - *good_ : elapsed;
-  const double largest = largest_ratio(qd, velocity_limit_);
+  const double largest = limits_.largest_ratio(q, qd);
   far_too_fast_.record(largest > stop_ratio_);
   too_fast_.record(largest > 1.0, interval);
   std::copy_n(q, n, position_.begin());

@@ -132,7 +132,9 @@ class Controller {
   template <class... Request>
   MotionPlan plan(const Request&... request) {
     require(Lifecycle::active, "motion");
-    return parts_->writer.plan(request...);
+    MotionPlan plan = parts_->writer.plan(request...);
+    plan.gains = parts_->gains.written();
+    return plan;
   }
   void rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
   std::uint64_t begin(MotionPlan plan);

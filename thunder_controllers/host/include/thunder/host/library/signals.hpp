@@ -20,6 +20,8 @@ inline int entry_size(const thunder_entry& entry) noexcept { return entry.rows *
 
 /// A number as a message shows it: shortest form with so many significant digits, whatever the locale.
 std::string format(double value, int digits = 6);
+/// With as many more digits as it takes to look other than another number.
+std::string format_apart(double value, double other);
 
 /// The finite number that a text is, all of it, whatever the locale; none if it is none.
 std::optional<double> parse_number(const std::string& text) noexcept;

@@ -19,6 +19,9 @@ struct Motion {
   std::shared_ptr<const SplineKnots> knots;  ///< null, as the next one: to the target
   std::shared_ptr<const Figure> figure;
   MotionLimits limits;
+
+  /// The same way in so many times the time, from rest.
+  Motion slowed(double factor) const;
 };
 
 /// Makes the samples of the motions, one per step, from the sample in effect; updating thread, allocates nothing.

@@ -30,6 +30,8 @@ class SplineKnots {
   /// Times increase from above 0 [s]; values has one row of `width` numbers for each.
   SplineKnots(std::vector<double> times, std::vector<double> values, std::size_t width, KnotRates given);
 
+  /// The same way in so many times the time.
+  SplineKnots slowed(double factor) const;
   std::size_t count() const noexcept { return times_.size(); }
   double time(std::size_t knot) const noexcept { return times_[knot]; }
   double duration() const noexcept { return times_.back(); }

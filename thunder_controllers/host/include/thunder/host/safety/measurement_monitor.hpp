@@ -80,7 +80,7 @@ class MeasurementMonitor {
   double stop_ratio_;
   Persistence far_too_fast_ = Persistence::in_measurements();
   Persistence too_fast_;
-  std::vector<double> velocity_limit_;
+  Limits limits_;
   std::vector<double> position_;
   std::optional<double> newest_;  ///< [s] time stamp
   std::optional<double> good_;    ///< [s] time stamp of the last good measurement
