@@ -264,7 +264,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   apply_reset();
   try_step(q, qd ? qd : rest.data(), held);
   Parts& p = *parts_;
-  p.monitor.restart(q);
+  p.monitor.restart(q, qd);
   p.shortfall.restart();
   p.limiter.restart(held_effort(held));
   begin_handover(q, qd ? qd : rest.data(), rest.data());
@@ -355,6 +355,7 @@ Controller::Update Controller::begin_update(double t, const double* q, const dou
   Update update{now, unwrapped(q), qd, dt, elapsed(dt, now), 0, false, {}};
   apply_reset();
   update.guards = check(t, update.q, qd, dt, update.elapsed);
+  if (parts_->monitor.is_known()) update.q = parts_->monitor.position(), update.qd = parts_->monitor.velocity();
   if ((update.guards & kBlockingGuards) == 0) begin_step(t, update);
   return update;
 }

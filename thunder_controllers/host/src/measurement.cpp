@@ -3,12 +3,14 @@
 
 namespace thunder {
 
-double total_delay(const Options& options) {
+double velocity_delay(const Options& options) {
   constexpr double kPi = 3.14159265358979323846;
-  const double half_period = 0.5 * options.nominal_dt;
-  const double filter = 1.0 / (2.0 * kPi * options.velocity_cutoff);
-  const double difference = options.velocity_by_differences ? half_period : 0.0;
-  return options.dead_time + options.drive_lag + filter + difference + half_period;
+  const double difference = options.velocity_by_differences ? 0.5 * options.nominal_dt : 0.0;
+  return 1.0 / (2.0 * kPi * options.velocity_cutoff) + difference;
+}
+
+double total_delay(const Options& options) {
+  return options.dead_time + options.drive_lag + velocity_delay(options) + 0.5 * options.nominal_dt;
 }
 
 }  // namespace thunder

@@ -15,10 +15,10 @@ MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& lim
       stop_ratio_(options.velocity_stop_ratio),
       too_fast_(options.velocity_limit_patience),
       limits_(limits),
-      position_(limits.velocity.size(), 0.0) {}
+      readings_(options, limits) {}
 
-void MeasurementMonitor::restart(const double* q) noexcept {
-  std::copy_n(q, position_.size(), position_.begin());
+void MeasurementMonitor::restart(const double* q, const double* qd) noexcept {
+  readings_.restart(q, qd);
   newest_.reset(), good_.reset(), gap_.reset();
   resumes_ = is_lost_ = false;
   far_too_fast_.clear();
@@ -38,15 +38,15 @@ bool MeasurementMonitor::is_stale(double t) noexcept {
 void MeasurementMonitor::resume(double t, const double* q, double elapsed) noexcept {
   const double gap = std::max(*gap_ + elapsed, t - good_.value_or(t));
   is_lost_ = gap > gap_limit_;
-  for (std::size_t i = 0; i < position_.size(); ++i) {
-    is_lost_ = is_lost_ || std::abs(q[i] - position_[i]) > stop_ratio_ * limits_.velocity[i] * gap;
+  for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
+    is_lost_ = is_lost_ || std::abs(q[i] - position()[i]) > stop_ratio_ * limits_.velocity[i] * gap;
   }
   gap_.reset();
 }
 
 GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, bool has_others, double dt,
                                     double elapsed) noexcept {
-  const int n = static_cast<int>(position_.size());
+  const int n = static_cast<int>(limits_.velocity.size());
   const GuardBits invalid = is_valid_dt(dt) ? 0u : kTimeStepInvalid;
   const bool is_finite = std::isfinite(t) && all_finite(q, n) && all_finite(qd, n);
   const bool stale = is_finite && is_stale(t);
@@ -58,12 +58,17 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
     return invalid | (stale ? kMeasurementStale : 0u) | (is_finite && has_others ? 0u : kMeasurementNonFinite);
   }
   is_lost_ = false;
-  if (resumes_) resume(t, q, elapsed);
   const double interval = good_ && t > *good_ ? t - *good_ : elapsed;
-  const double largest = limits_.largest_ratio(q, qd);
+  if (resumes_) resume(t, q, elapsed);
+  if (resumes_ || !good_) {
+    readings_.restart(q, qd);
+  } else if (!readings_.check(q, qd, interval)) {
+    is_lost_ = true;
+    readings_.restart(q, qd);
+  }
+  const double largest = limits_.largest_ratio(position(), velocity());
   far_too_fast_.record(largest > stop_ratio_);
   too_fast_.record(largest > 1.0, interval);
-  std::copy_n(q, n, position_.begin());
   good_ = t;
   return invalid | (largest > 1.0 ? kVelocityExceeded : 0u);
 }

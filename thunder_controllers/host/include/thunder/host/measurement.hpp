@@ -14,4 +14,7 @@ namespace thunder {
 /// bounds a feedback on velocities (gains, margins, soft stops, brake) takes it from here (theory, section 10).
 double total_delay(const Options& options);
 
+/// The part of it by which a measured velocity is late [s]: 1/(2πf) + Δ/2.
+double velocity_delay(const Options& options);
+
 }  // namespace thunder

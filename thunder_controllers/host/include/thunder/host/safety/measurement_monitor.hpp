@@ -9,6 +9,7 @@
 #include "thunder/host/options.hpp"
 #include "thunder/host/safety/guards.hpp"
 #include "thunder/host/safety/limits.hpp"
+#include "thunder/host/safety/plausibility.hpp"
 
 namespace thunder {
 
@@ -40,8 +41,8 @@ class MeasurementMonitor {
  public:
   MeasurementMonitor(const Options& options, const Limits& limits);
 
-  /// Start anew at this position; the next time stamp is accepted whatever it is.
-  void restart(const double* q) noexcept;
+  /// Start anew at this position and velocity, null at rest; the next time stamp is accepted whatever it is.
+  void restart(const double* q, const double* qd = nullptr) noexcept;
 
   /// The guards that the measurement sets off. A good one becomes the last good position. `elapsed` is the time that
   /// has passed since the update before, whatever dt says [s]. `has_others`: what else the law measures is finite.
@@ -54,8 +55,8 @@ class MeasurementMonitor {
   /// velocity_limit_patience, less half the time in which none was. Time is counted from one good measurement to the next.
   bool has_run_away() const noexcept { return far_too_fast_.is_exhausted() || too_fast_.is_exhausted(); }
 
-  /// Whether good measurements were missing for longer than gap_limit, or the first one after a gap lies further away
-  /// than any joint gets at its velocity limit.
+  /// Whether good measurements were missing for longer than gap_limit, the first one after a gap lies further away than
+  /// any joint gets at its velocity limit, or one cannot be true (see Plausibility).
   bool is_lost() const noexcept { return is_lost_; }
 
   /// Whether the last measurement is the first good one after a gap.
@@ -67,8 +68,11 @@ class MeasurementMonitor {
   /// Whether dt is one that laws are stepped with.
   bool is_valid_dt(double dt) const noexcept { return dt > 0.0 && dt <= max_dt_; }
 
-  /// [rad or m] The last good position.
-  const double* position() const noexcept { return position_.data(); }
+  /// [rad or m, per second] The last good position and velocity, as read or as predicted in place of what cannot be true.
+  const double* position() const noexcept { return readings_.position(); }
+  const double* velocity() const noexcept { return readings_.velocity(); }
+  /// Which reading could not be true, since the last restart.
+  const Doubt& doubt() const noexcept { return readings_.doubt(); }
 
  private:
   bool is_stale(double t) noexcept;
@@ -81,7 +85,7 @@ class MeasurementMonitor {
   Persistence far_too_fast_ = Persistence::in_measurements();
   Persistence too_fast_;
   Limits limits_;
-  std::vector<double> position_;
+  Plausibility readings_;
   std::optional<double> newest_;  ///< [s] time stamp
   std::optional<double> good_;    ///< [s] time stamp of the last good measurement
   std::optional<double> gap_;     ///< [s] that good measurements are missing

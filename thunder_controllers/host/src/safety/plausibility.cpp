@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thunder/host/safety/plausibility.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "thunder/host/library/signals.hpp"
+#include "thunder/host/measurement.hpp"
+
+namespace thunder {
+namespace {
+
+constexpr double kForget = 0.2;  // [s] of parted positions and velocities: rounding and jitter of stamps add up
+constexpr double kWay = 0.02;    // [rad or m] less than an arm may move unseen
+constexpr double kTime = 0.2;    // [s] slower than kWay in this time, a joint may have come to rest at one step of an encoder
+
+}  // namespace
+
+std::string doubt_text(const Doubt& doubt, const thunder_library& library) {
+  const std::string joint = std::string("joint ") + library.joint_names[doubt.joint];
+  const std::string read = format(doubt.read), expected = format(doubt.expected);
+  switch (doubt.kind) {
+    case Doubt::Kind::position:
+      return joint + " is read at " + read + ", expected at " + expected + ": it cannot have moved that far";
+    case Doubt::Kind::velocity:
+      return joint + " is read to move with " + read + ", its positions with " + expected;
+    case Doubt::Kind::drift:
+      return joint + " has moved by " + read + " according to its positions, by " + expected +
+             " according to its velocities";
+    case Doubt::Kind::stands:
+      return joint + " is read to stand, expected to have moved by " + expected + ", as it moved before and others do";
+    case Doubt::Kind::none:
+      break;
+  }
+  return {};
+}
+
+Plausibility::Plausibility(const Options& options, const Limits& limits)
+    : ratio_(options.velocity_stop_ratio),
+      noise_(options.position_noise),
+      late_(velocity_delay(options)),
+      timeout_(options.measurement_timeout),
+      velocity_limit_(limits.velocity),
+      position_(velocity_limit_.size(), 0.0),
+      velocity_(position_),
+      read_(position_),
+      parted_(position_),
+      speed_(position_),
+      missed_(position_),
+      stood_(position_) {}
+
+void Plausibility::restart(const double* q, const double* qd) noexcept {
+  for (std::size_t i = 0; i < position_.size(); ++i) {
+    position_[i] = read_[i] = q[i];
+    velocity_[i] = qd ? qd[i] : 0.0;
+    parted_[i] = speed_[i] = missed_[i] = stood_[i] = 0.0;
+  }
+  bridged_ = 0.0;
+}
+
+void Plausibility::doubt(Doubt::Kind kind, std::size_t joint, double read, double expected) noexcept {
+  doubt_ = {kind, joint, read, expected};
+}
+
+/// Whether a position stands that should not.
+bool Plausibility::stands(std::size_t joint, double q, double interval, bool others_move) noexcept {
+  if (q != read_[joint]) {
+    missed_[joint] = stood_[joint] = 0.0;
+    return false;
+  }
+  stood_[joint] += interval;
+  if (stood_[joint] > kTime || !others_move) return false;
+  missed_[joint] += interval * std::abs(speed_[joint]);
+  return missed_[joint] > kWay + noise_;
+}
+
+bool Plausibility::check(const double* q, const double* qd, double interval) noexcept {
+  const std::size_t n = position_.size();
+  bool is_bridged = false, is_believed = true;
+  std::size_t moving = 0;
+  for (std::size_t i = 0; i < n; ++i) moving += q[i] != read_[i];
+  const double forget = std::exp(-interval / kForget);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double fastest = ratio_ * velocity_limit_[i], reach = fastest * interval + noise_;
+    const double expected = position_[i] + velocity_[i] * interval, way = q[i] - position_[i];
+    const bool others_move = moving > (q[i] != read_[i] ? 1u : 0u);
+    if (stands(i, q[i], interval, others_move)) {
+      doubt(Doubt::Kind::stands, i, 0.0, std::copysign(missed_[i], speed_[i]));
+      is_believed = false;
+    }
+    read_[i] = q[i];
+    const bool is_elsewhere = std::abs(way) > reach;
+    const bool is_too_fast = std::abs(qd[i]) > fastest && std::abs(qd[i] * interval - way) > reach;
+    if (is_elsewhere || is_too_fast) {
+      if (is_elsewhere) {
+        doubt(Doubt::Kind::position, i, q[i], expected);
+      } else {
+        doubt(Doubt::Kind::velocity, i, qd[i], way / interval);
+      }
+      is_bridged = true;
+      position_[i] = is_elsewhere ? expected : q[i];
+      continue;
+    }
+    parted_[i] = forget * parted_[i] + way - qd[i] * interval;
+    if (std::abs(parted_[i]) > 2.0 * fastest * late_ + 4.0 * noise_) {
+      doubt(Doubt::Kind::drift, i, way, way - parted_[i]);
+      is_believed = false;
+    }
+    position_[i] = q[i];
+    velocity_[i] = qd[i];
+    if (stood_[i] == 0.0) speed_[i] = qd[i];
+  }
+  bridged_ = is_bridged ? bridged_ + interval : 0.0;
+  return is_believed && bridged_ <= timeout_;
+}
+
+}  // namespace thunder
