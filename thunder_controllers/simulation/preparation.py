@@ -156,7 +156,7 @@ def prepare(
     samples = np.ascontiguousarray(reference.sample(times))
     _check_samples(samples, law.reference_kind, config, model.n, where)
     if not cartesian:
-        samples[:, : model.n] = unwrap(samples[:, : model.n], model.circles, config.start.q)
+        samples[:, : model.n] = unwrap(samples[:, : model.n], model.circles, _start_q(config, model.joint_names, where))
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
