@@ -5,7 +5,8 @@ Every section is a frozen pydantic model: unknown keys, wrong types, non-finite 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Annotated, Any, TypeVar
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from thunder_dynamics.errors import ScenarioError, shortened
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, ThunderError, listed, shortened
 from thunder_dynamics.readers import fields as readers
 
 FloatArray = NDArray[np.float64]
@@ -22,10 +23,13 @@ NonNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
 Vector3 = tuple[Finite, Finite, Finite]
 Six = tuple[Finite, Finite, Finite, Finite, Finite, Finite]
-SignedPerJoint = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
-PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)]
-PositivePerJoint = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
-"""One number for all joints, or one each."""
+Joints = Annotated[tuple[Finite, ...], Field(min_length=1)]
+JointValues = Joints | dict[str, Finite]
+"""A number for each joint: in the robot's order, or by the joints' names."""
+SignedPerJoint = Finite | JointValues
+PerJoint = NonNegative | Annotated[tuple[NonNegative, ...], Field(min_length=1)] | dict[str, NonNegative]
+PositivePerJoint = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)] | dict[str, Positive]
+"""One number for all joints, or one each, as in `JointValues`."""
 
 
 def plain(value: Any) -> Any:
@@ -99,13 +103,62 @@ def _complaint(found: Any, path: KeyPath, types: Callable[[KeyPath], str]) -> tu
     return ((*path, context["key"]) if kind == readers.UNKNOWN_KEY else path, *readers.complaint(found))
 
 
-def per_joint(value: float | tuple[float, ...], n: int, where: str) -> NDArray[np.float64]:
-    """Expand one number or n numbers to shape (n,).
+def order_of(
+    given: Sequence[str],
+    wanted: Sequence[str],
+    where: str,
+    error: type[ThunderError] = NameNotFoundError,
+    *,
+    others: bool = False,
+) -> list[int]:
+    """Return the place among the given names of each wanted one: lists meet by names, never by places.
+
+    Args:
+        given: In any order.
+        wanted: Different names.
+        where: For errors.
+        error: To raise.
+        others: Whether further names may be given, as of a gripper beside an arm.
+
+    Raises:
+        ThunderError: of the type `error`, for names that are missing, unknown or given twice.
+    """
+    counts = Counter(given)
+    wrong = {
+        "missing": [name for name in wanted if name not in counts],
+        "unknown": [] if others else [name for name in counts if name not in wanted],
+        "twice": [name for name in wanted if counts[name] > 1],
+    }
+    if what := ", ".join(f"{kind} {listed(names)}" for kind, names in wrong.items() if names):
+        raise error(what, where=where, valid=f"{', '.join(wanted)}, each once")
+    return [given.index(name) for name in wanted]
+
+
+def in_order(value: Any, joints: Sequence[str], where: str) -> Any:
+    """Return numbers by the names of joints as a list in the joints' order, anything else as it is.
+
+    Raises:
+        NameNotFoundError: for names that are missing or unknown.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    order_of(list(value), joints, where)
+    return [value[name] for name in joints]
+
+
+def per_joint(value: float | Sequence[float] | Mapping[str, float], joints: Sequence[str], where: str) -> FloatArray:
+    """Expand one number, a number for each joint in their order, or numbers by their names, to shape (n,).
 
     Raises:
         ScenarioError: if there are neither one nor n.
+        NameNotFoundError: as `in_order` does.
     """
-    array = np.atleast_1d(np.asarray(value, dtype=float))
+    array, n = np.atleast_1d(np.asarray(in_order(value, joints, where), dtype=float)), len(joints)
     if array.shape not in ((1,), (n,)):
         raise ScenarioError(f"{len(array)} values", where=where, valid=f"one, or one per joint ({n})")
     return np.broadcast_to(array, (n,)).copy()
+
+
+def numbers(value: float | Sequence[float] | Mapping[str, float]) -> FloatArray:
+    """Return the numbers of what `per_joint` takes, without their joints."""
+    return np.atleast_1d(np.asarray(list(value.values()) if isinstance(value, Mapping) else value, dtype=float))

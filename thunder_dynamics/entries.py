@@ -26,6 +26,7 @@ class EntryFlag(IntFlag):
     INITIAL = 8
     AGE = 16
     MEASURED = 32
+    JOINTS = 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,10 @@ def test_both_ways_to_name_a_gain_are_read(tmp_path: Path, text: str) -> None:
         ("/**/c: {ros__parameters: 3}", "no ROS parameters"),
         ("/**/c: {ros__parameters: {gains: 5}}", "gains are 5"),
         ("/**/c: {ros__parameters: {robot: panda}}", "no gains"),
+        (
+            "/**/c: {ros__parameters: {gains: {K_d: {a: 1.0, b: 2.0}}}}",
+            "K_d by the names of joints, which a node passes over; valid: lists in the order of the library's joints",
+        ),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -123,6 +123,7 @@ def trace_with_rotors(tmp_path_factory: pytest.TempPathFactory, build_cache: Pat
         (["joint3=joint2:one"], "one"),
         (["joint3"], "NAME=VALUE"),
         (["joint3=joint2:1", "joint2=joint3:1"], "do not turn independently"),
+        (["joint3=joint2:1", "joint3=joint2:2"], "--coupled: joint3=joint2 twice; valid: each pair of joints once"),
     ],
 )
 def test_couplings_that_cannot_be_are_refused(words: list[str], message: str) -> None:

@@ -8,11 +8,13 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "check.hpp"
 #include "thunder/host/controller.hpp"
 #include "thunder/host/error.hpp"
+#include "thunder/host/library/signals.hpp"
 
 namespace {
 
@@ -145,9 +147,22 @@ void check_rehearsal(const std::shared_ptr<const thunder::Library>& library) {
   CHECK(controller.reference_source() == thunder::ReferenceSource::motion);
 }
 
+/// Some names, in any order, have the places of these; others and doubles are refused.
+void check_names() {
+  const std::vector<std::string> known = {"a", "b", "c"};
+  CHECK((thunder::places_of({"c", "a"}, known, "here") == std::vector<std::size_t>{2, 0}));
+  CHECK(thunder::places_of({}, known, "here").empty());
+  for (const std::vector<std::string>& wrong : {{"a", "a"}, {"a", "d"}, std::vector<std::string>{""}}) {
+    CHECK(is_refused([&] { thunder::places_of(wrong, known, "here"); }));
+    CHECK(is_refused([&] { thunder::order_of(wrong, known, "here"); }));
+  }
+  CHECK(is_refused([&] { thunder::order_of({"c", "a"}, known, "here"); }));
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
+  check_names();
   const auto library = thunder::Library::load(arguments[1]);
   check_misuse(library);
   check_clock(library);

@@ -125,8 +125,16 @@ def with_library(library: Library, folder: Path) -> dict[str, Example]:
             [case(), Case(parameters={}), case(parameters={"x": 1}, graph=Graph(parameters={"x": 1}))],
         ),
         "joint_names": Example(
-            [case(description=arm()), case(description=arm(("a", "b")), parameters={"joints": ["a", "b"]})],
-            [case(description=arm(("elbow", "shoulder"))), case(description=arm(("shoulder",)))],
+            [
+                case(description=arm()),
+                case(description=arm(("a", "b")), parameters={"joints": ["a", "b"]}),
+                case(description=arm(), parameters={"joints": ["elbow", "shoulder"]}),
+            ],
+            [
+                case(description=arm(("elbow", "shoulder"))),
+                case(description=arm(("shoulder",))),
+                case(description=arm(), parameters={"joints": ["elbow", "wrist"]}),
+            ],
             [case(), Case(description=arm())],
         ),
         "limits": Example(

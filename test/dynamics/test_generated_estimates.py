@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from cpp_robot import cpp_robot
 from evaluation import assert_close, evaluate, load_robot
 from robots import random_state
@@ -70,6 +72,40 @@ def test_saved_estimates_take_the_place_of_the_parameters_of_their_link(
         assert_close(getattr(robot, f"get_{name}")(), evaluate(numeric, name, state), RELATIVE)
 
 
+@pytest.mark.parametrize("flow", [True, False])
+@pytest.mark.parametrize("order", permutations(range(3)))
+def test_inertial_parameters_are_found_by_the_names_of_their_links(
+    load: Callable[[Path, str], Any],
+    estimated: tuple[RobotModel, Path],
+    tmp_path: Path,
+    order: tuple[int, ...],
+    flow: bool,
+) -> None:
+    model, folder = estimated
+    robot, file = load(folder, "planar3r"), tmp_path / "reg.yaml"
+    before = robot.get_par_REG()
+    robot.save_par_REG(str(file))
+    bodies = yaml.safe_load(file.read_text())["dynamics"]
+    given = {"dynamics": {name: bodies[name] for name in (model.link_names[k] for k in order)}}
+    file.write_text(yaml.safe_dump(given, sort_keys=False, default_flow_style=flow, width=10**9))
+    np.testing.assert_allclose(robot.load_par_REG(str(file)), before, rtol=1e-14)
+
+
+def test_inertial_parameters_of_other_links_are_refused(
+    load: Callable[[Path, str], Any], estimated: tuple[RobotModel, Path], tmp_path: Path
+) -> None:
+    model, folder = estimated
+    robot, file = load(folder, "planar3r"), tmp_path / "reg.yaml"
+    robot.save_par_REG(str(file))
+    first, second, third = model.link_names
+    text = file.read_text().replace(f"{first}:", "tool:").replace(f"{third}:", f"{first}:")
+    file.write_text(text)
+    with pytest.raises(
+        RuntimeError, match=f"reg.yaml.*(links tool, {second}, {first}|no link '{third}'); valid: .*once"
+    ):
+        robot.load_par_REG(str(file))
+
+
 def test_estimates_change_only_the_symbolic_parameters(sea2: Any, tmp_path: Path) -> None:
     model = load_robot("sea2")
     link, mask = model.link_names[1], np.array(model.symbolic["par_DYN"])
@@ -94,6 +130,7 @@ def test_estimates_of_another_robot_are_refused(sea2: Any, tmp_path: Path) -> No
         ("[LAST]", ESTIMATE[:9], "estimates.yaml:4: .* in 'pi_hat'; valid: ten (numbers )?for each of 1 links"),
         ("[LAST]", [0.0] * 10, "estimates.yaml:4: (pi_hat: )?set_par_REG: a mass is zero"),
         ("LAST", ESTIMATE, "estimates.yaml:3: (links: )?'LAST' is no list"),
+        ("[LAST, LAST]", [*ESTIMATE, *ESTIMATE], "estimates.yaml:3: (links: )?twice the link 'LAST'; valid: "),
     ],
 )
 def test_estimates_that_do_not_fit_are_named_and_nothing_is_set(

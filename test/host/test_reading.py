@@ -71,7 +71,7 @@ def test_streamed_joints_become_the_same_sample(joint: ReferenceReader) -> None:
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        (TimedJoints(0.0, []), "joint_reference: 0 positions; valid: 2, in the order of the parameter joints$"),
+        (TimedJoints(0.0, []), "joint_reference: 0 positions; valid: 2, in the order of the library's joints$"),
         (TimedJoints(0.0, [1.0, 2.0, 3.0]), "3 positions"),
         (TimedJoints(0.0, [1.0, 2.0], [1.0]), "1 velocities; valid: 2, .* or none"),
         (TimedJoints(0.0, [1.0, NAN]), "positions are not finite; valid: numbers"),
@@ -120,17 +120,9 @@ def test_a_bad_trajectory_is_refused(
         cartesian.poses(frame, names, [point])
 
 
-def test_joint_trajectories_may_have_another_order_of_joints(joint: ReferenceReader) -> None:
-    (timed,) = joint.joints(["b", "a"], [TimedJoints(1.0, [0.7, 0.5], [0.2, 0.1])])
-    assert (timed.time, timed.q.tolist(), timed.qd.tolist(), timed.qdd) == (1.0, [0.5, 0.7], [0.1, 0.2], None)
-
-
 @pytest.mark.parametrize(
     ("names", "point", "reason"),
     [
-        (["a"], ([0.5],), "joint_trajectory: joint_names a; valid: a, b"),
-        (["a", "c"], ([0.5, 0.5],), "joint_names a, c"),
-        (["a", "b", "b"], ([0.5, 0.5, 0.5],), "joint_names a, b, b"),
         (["a", "b"], ([0.5],), r"points\[0\].positions: 1 values; valid: 2"),
         (["a", "b"], ([0.5, 0.5], [], [1.0]), r"points\[0\].accelerations: 1 values; valid: 0 or 2"),
     ],

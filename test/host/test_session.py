@@ -74,10 +74,6 @@ def test_what_the_library_does_not_have_is_refused(library: Library) -> None:
         Configuration(library)
     with pytest.raises(NameNotFoundError, match="other"):
         Configuration(library, law="other")
-    for joints in (["a"], ["a", "a"]):
-        with pytest.raises(DimensionError, match="parameter joints: the joints are a.*; valid: 2 different names"):
-            Configuration(library, law="joint_adaptive", joints=joints)
-    assert Configuration(library, law="joint_adaptive", joints=["a", "b"]).joints == ("a", "b")
 
 
 # --- what is read every period ---------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +29,16 @@ def write_csv(path: Path, keep: np.ndarray, names: tuple[str, ...] = JOINTS) -> 
     return path
 
 
-def write_bag(path: Path, plugin: StoragePlugin, *, efforts: bool = True) -> Path:
+def write_bag(
+    path: Path,
+    plugin: StoragePlugin,
+    *,
+    positions: bool = True,
+    efforts: bool = True,
+    names: Sequence[str] = ("joint2", "finger", "joint1"),
+) -> Path:
     """Joints in another order than the robot's, and one more."""
+    columns = [JOINTS.index(name) if name in JOINTS else 2 for name in names]
     store = get_typestore(Stores.ROS2_JAZZY)
     kind = "sensor_msgs/msg/JointState"
     Header, Time = store.types["std_msgs/msg/Header"], store.types["builtin_interfaces/msg/Time"]
@@ -37,9 +47,9 @@ def write_bag(path: Path, plugin: StoragePlugin, *, efforts: bool = True) -> Pat
         for t, q, effort in zip(T, Q, EFFORT, strict=True):
             nanoseconds = round(t * 1e9)
             stamp = Header(Time(nanoseconds // 10**9, nanoseconds % 10**9), "")
-            position, torque = np.array([q[1], 9.0, q[0]]), np.array([effort[1], 9.0, effort[0]])
-            names = ["joint2", "finger", "joint1"]
-            message = store.types[kind](stamp, names, position, np.zeros(3), torque if efforts else np.zeros(0))
+            position, torque = (np.append(values, 9.0)[columns] for values in (q, effort))
+            position, torque = position[: len(names) * positions], torque[: len(names) * efforts]
+            message = store.types[kind](stamp, [*names], position, np.zeros(len(names)), torque)
             writer.write(connection, nanoseconds, store.serialize_cdr(message, kind))
     return path
 
@@ -95,6 +105,46 @@ def test_joints_on_a_circle_are_unwrapped(tmp_path: Path, kind: str, monkeypatch
     assert np.abs(record.q[:, 1]).max() <= np.pi
 
 
+@pytest.mark.parametrize("names", [*permutations(JOINTS), *permutations((*JOINTS, "finger"))])
+def test_columns_are_found_by_the_names_of_joints(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """A trace is of this robot alone; columns and messages may have more."""
+    order = [(*JOINTS, "finger").index(name) for name in names]
+    q, effort = (np.column_stack([values, T])[:, order] for values in (Q, EFFORT))
+    head = ",".join(["t", *(f"{name}.{what}" for what in ("effort", "position") for name in names)])
+    np.savetxt(tmp_path / "a.csv", np.column_stack([T, effort, q]), delimiter=",", header=head, comments="")
+    assert_same(tmp_path / "a.csv", 1e-9)
+    assert_same(write_bag(tmp_path / "bag", StoragePlugin.MCAP, names=names), 1e-6)
+    np.savez(tmp_path / "a.npz", t=T, q_measured=q, effort=effort, joint_names=np.array(names))
+    if "finger" not in names:
+        record = read_record(tmp_path / "a.npz", JOINTS)
+        np.testing.assert_array_equal(record.q, Q[1:])
+        np.testing.assert_allclose(record.effort, 0.5 * (EFFORT[1:] + EFFORT[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("joint1", "finger"), "missing joint2"),
+        (("joint2", "joint1", "joint2"), "twice joint2"),
+        (("joint1", "joint2", "finger"), "unknown finger"),
+    ],
+)
+def test_records_of_other_joints_are_refused(tmp_path: Path, names: tuple[str, ...], reason: str) -> None:
+    columns = np.zeros((len(T), len(names)))
+    np.savez(tmp_path / "a.npz", t=T, q_measured=columns, effort=columns, joint_names=np.array(names))
+    with pytest.raises(RecordError, match=f"a.npz: joint_names: .*{reason}.*; valid: joint1, joint2, each once"):
+        read_record(tmp_path / "a.npz", JOINTS)
+    if "unknown" in reason:
+        return
+    head = ",".join(["t", *(f"{name}.{what}" for what in ("effort", "position") for name in names)])
+    rows = np.column_stack([T, columns, columns])
+    np.savetxt(tmp_path / "a.csv", rows, delimiter=",", header=head, comments="")
+    with pytest.raises(RecordError, match=rf"a.csv:1: columns: {reason}\.position, .*; valid: t, joint1.position"):
+        read_record(tmp_path / "a.csv", JOINTS)
+    with pytest.raises(RecordError, match=f"/joint_states: {reason}; valid: joint1, joint2, each once"):
+        read_record(write_bag(tmp_path / "bag", StoragePlugin.MCAP, names=names), JOINTS)
+
+
 def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     def message(path: Path, joints: tuple[str, ...] = JOINTS, topic: str = "/joint_states") -> str:
         with pytest.raises(RecordError) as caught:
@@ -108,7 +158,6 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_text("t")
     assert "no trace" in message(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", t=T, q_measured=Q, effort=EFFORT, joint_names=np.array(JOINTS[::-1]))
-    assert "joints joint2, joint1; valid: joint1, joint2" in message(tmp_path / "b.npz")
     names = np.array(JOINTS)
     damaged: dict[str, tuple[dict[str, np.ndarray], str]] = {
         "flat": ({"q_measured": Q[:, 0]}, "have the shapes .300,., .300,., .300, 2."),
@@ -116,7 +165,7 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
         "back": ({"t": T[::-1]}, "300 samples in -2.99 s"),
         "dates": ({"t": T.astype("M8[s]")}, "t has the type datetime64"),
         "words": ({"effort": EFFORT.astype(str)}, "valid: numbers, .N,., .N, 2."),
-        "many": ({"joint_names": np.array(["x" * 99] * 99)}, "x, …; valid"),
+        "many": ({"joint_names": np.array([f"{k}x" for k in range(99)])}, "7x, …; valid"),
     }
     for name, (arrays, expected) in damaged.items():
         file = tmp_path / f"{name}.npz"
@@ -134,7 +183,7 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     uneven.write_text(head + "nan,0,0,0,0\n0.1,0,0,0,0\n")
     assert "samples in" in message(uneven)
     everything = write_csv(tmp_path / "a.csv", np.arange(len(T)))
-    assert "no column elbow.position, elbow.effort; valid: t, joint1.position" in message(
+    assert "a.csv:1: columns: missing elbow.position, elbow.effort; valid: t, joint1.position" in message(
         everything, (*JOINTS, "elbow")
     )
     assert "no sample for 0.11 s after t = 5.99 s" in message(
@@ -143,10 +192,15 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "words.csv").write_text(everything.read_text() + "now,x,1,2,3,4\n")
     assert f"words.csv:{len(T) + 2}: 'now' in column t; valid: a number" in message(tmp_path / "words.csv")
     (tmp_path / "empty.csv").write_text("")
-    assert "empty.csv:1: no column t, joint1.position" in message(tmp_path / "empty.csv")
+    assert "empty.csv:1: columns: missing t, joint1.position" in message(tmp_path / "empty.csv")
     (tmp_path / "a.mcap").write_text("t")
     assert "no bag" in message(tmp_path / "a.mcap")
     bag = write_bag(tmp_path / "bag", StoragePlugin.MCAP)
     assert "no topic /other; valid: /joint_states" in message(bag, topic="/other")
-    assert "joints joint2, finger, joint1; valid: joint1, joint3" in message(bag, ("joint1", "joint3"))
-    assert "messages without efforts" in message(write_bag(tmp_path / "idle", StoragePlugin.MCAP, efforts=False))
+    assert "/joint_states: missing joint3; valid: joint1, joint3, each once" in message(bag, ("joint1", "joint3"))
+    assert "3 positions and 0 efforts of 3 joints; valid: position and effort of every joint" in message(
+        write_bag(tmp_path / "idle", StoragePlugin.MCAP, efforts=False)
+    )
+    assert "0 positions and 3 efforts of 3 joints" in message(
+        write_bag(tmp_path / "blind", StoragePlugin.MCAP, positions=False)
+    )

@@ -220,8 +220,8 @@ GOOD = "t,q1,q2\n0,0,0\n1,0,1\n2,0,0\n3,0,1\n"
         ("0,0,0\n", "5,0,0\n", ": time 5 s in row 0; valid: times from 0 on that rise"),
         ("2,0,0", "1,0,0", ": time 1 s in row 2; valid: times from 0 on that rise"),
         ("3,0,1\n", "", ": 3 rows; valid: 4 or more"),
-        ("t,q1,q2", "t,q1,q1", ": no rows, or two columns of one name; valid: a line of names, then numbers"),
-        (GOOD, "", ": no rows, or two columns of one name; valid: a line of names, then numbers"),
+        ("t,q1,q2", "t,q1,q1", ":1: columns: twice q1; valid: t, q1, each once"),
+        (GOOD, "", ": no rows; valid: a line of names, then numbers"),
     ],
 )
 def test_a_bad_file_is_told_by_line(tmp_path: Path, old: str, new: str, message: str) -> None:

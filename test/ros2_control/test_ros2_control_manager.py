@@ -157,6 +157,17 @@ def test_it_lives_through_its_states_and_leaves_the_safe_effort(
     np.testing.assert_array_equal(left, np.zeros(7) if compensated else gravity)
 
 
+@pytest.mark.parametrize("prefix_of_names", ["panda_", "left_panda_"])
+def test_joints_may_be_configured_in_any_order(prefix: Path, panda_folder: Path, prefix_of_names: str) -> None:
+    """Interfaces are in the order of the library, and so are the states that the test puts there."""
+    gravity = np.ravel(Library(panda_folder / "libpanda.so").evaluate("G", HOME))
+    for seed in range(3):
+        names = [f"{prefix_of_names}joint{k}" for k in 1 + np.random.default_rng(seed).permutation(7)]
+        result = run(prefix, "cycle", f"library:={panda_folder}", f"joints:=[{', '.join(names)}]", POSITIONS)
+        assert result.returncode == 0, result.stderr
+        np.testing.assert_array_equal(np.array(result.stdout.split(), dtype=float), gravity)
+
+
 @pytest.mark.parametrize("action", ["end", "bounds"])
 def test_it_can_be_ended_while_it_updates_and_bounds_of_motions_must_be_finite(
     prefix: Path, panda_folder: Path, action: str
@@ -170,7 +181,7 @@ def test_it_can_be_ended_while_it_updates_and_bounds_of_motions_must_be_finite(
     [
         ("robot:=atlas", "the library is of robot 'panda'; valid: 'atlas', parameter robot"),
         ("law:=none", "there is no law 'none'; valid: cartesian_backstepping"),
-        ("joints:=[a, b]", "parameter joints: the joints are a, b; valid: 7 different names"),
+        ("joints:=[a, b]", "parameter joints: missing panda_joint1, panda_joint2, panda_joint3, "),
         ("gains.gamma:=much", "parameter gains.gamma: is of type string; valid: a number"),
         ("gains.gamma:=true", "parameter gains.gamma: is of type bool; valid: a number"),
         ("gains.gamma:=-1", "valid: from 1e-06 to 1e+09"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from thunder_dynamics.errors import LawError, shortened
+from thunder_dynamics.errors import LawError, listed, shortened
 from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
@@ -40,7 +40,7 @@ def read_gains(path: Path) -> dict[str, Any]:
 
     Raises:
         RobotFileError: if the file cannot be read or is no YAML.
-        LawError: if it is no parameter file, or has no gains.
+        LawError: if it is no parameter file, has no gains, or some by the names of joints.
     """
     gains: dict[str, Any] = {}
     document, sections = read_parameters(path)
@@ -54,6 +54,9 @@ def read_gains(path: Path) -> dict[str, Any]:
         gains |= {name[len("gains.") :]: value for name, value in parameters.items() if name.startswith("gains.")}
     if not gains:
         raise LawError("no gains", where=str(path), valid=FORM)
+    if named := [name for name, value in gains.items() if isinstance(value, Mapping)]:
+        what = f"{listed(named)} by the names of joints, which a node passes over"
+        raise LawError(what, where=str(path), valid="lists in the order of the library's joints")
     return gains
 
 

@@ -118,16 +118,19 @@ def read_coupling(given: Sequence[str], joints: Sequence[str]) -> NDArray[np.flo
     """Read A of drives that turn with A q, (n, n), from words such as joint_6=joint_5:1; None without any.
 
     Raises:
-        LawError: for another form, a joint that is not there, or an A that has no inverse.
+        LawError: for another form, a joint that is not there, a pair given twice, or an A that has no inverse.
     """
-    A, where = np.eye(len(joints)), "--coupled"
+    A, where, told = np.eye(len(joints)), "--coupled", set[tuple[int, int]]()
     for word in given:
         for drive, entry in named_values([word], error=LawError).items():
             joint, _, ratio = entry.rpartition(":")
             for name in (drive, joint):
                 if name not in joints:
                     raise LawError(f"no joint '{name}'", where=where, valid=", ".join(joints))
-            A[joints.index(drive), joints.index(joint)] = parse_number(ratio, where, LawError)
+            if (place := (joints.index(drive), joints.index(joint))) in told:
+                raise LawError(f"{drive}={joint} twice", where=where, valid="each pair of joints once")
+            told.add(place)
+            A[place] = parse_number(ratio, where, LawError)
     if np.linalg.cond(A) > LARGEST_COUPLING:
         raise LawError("the joints' drives do not turn independently", where=where, valid="a matrix with an inverse")
     return A if given else None

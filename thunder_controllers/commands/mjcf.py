@@ -29,7 +29,11 @@ def _descriptions() -> Iterable[str]:
 @click.command()
 @click.argument("robot", type=click.Path(path_type=Path), shell_complete=completer(_descriptions, files=True))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The .xml or .mjb file.")
-@click.option("--q-start", default="", help='Positions at the start, "0 -0.4 …" [rad or m]. [zero, or mid-range]')
+@click.option(
+    "--q-start",
+    default="",
+    help='Positions at the start, "0 -0.4 …", in the order of the description [rad or m]. [zero, or mid-range]',
+)
 @click.option("--payload-mass", type=float, help="Body fixed to a link [kg].")
 @click.option("--payload-com", nargs=3, type=float, default=(0.0, 0.0, 0.0), help="Its CoM in the link's frame [m].")
 @click.option(

@@ -33,7 +33,7 @@ def rmw(case: Case) -> Finding:
 @check(
     "joints in the joint states",
     valid="all that the controller has",
-    mend="the controller's parameter joints: the arm's names in the library's order, prefix included",
+    mend="the controller's parameter joints: the arm's names, prefix included",
 )
 def published_joints(case: Case) -> Finding:
     """A joint that nobody publishes is not measured."""

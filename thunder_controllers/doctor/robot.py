@@ -12,9 +12,9 @@ import numpy as np
 
 from thunder_controllers.doctor.check import Case, Finding, NotApplicableError, check
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.host import Library, Limits, Options
+from thunder_controllers.host import Configuration, Library, Limits, Options
 from thunder_controllers.ros.common.declarations import controller_parameters
-from thunder_dynamics.errors import LawError, listed, nearest
+from thunder_dynamics.errors import LawError, NameNotFoundError, listed, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Pose
 from thunder_dynamics.model import RobotModel
@@ -62,21 +62,25 @@ def processor(case: Case) -> Finding:
 @check(
     "joints: names and order",
     valid="those of the arm's description",
-    mend="the controller's parameter joints: the arm's names in the library's order; or generate from its description",
+    mend="the controller's parameter joints: the arm's names; or generate from its description",
 )
 def joint_names(case: Case) -> Finding:
     """Vectors have the order of the library; ros2_control finds joints by name."""
     description: RobotModel = case.needed("description")
-    ours, theirs = _joints(case), description.joint_names
+    try:
+        ours, theirs = _joints(case), description.joint_names
+    except NameNotFoundError as error:
+        return Finding(False, f"{error.where}: {error.what}")
     wrong = [f"{mine} where the arm has {its}" for mine, its in zip(ours, theirs, strict=False) if mine != its]
     seen = listed(wrong) or f"{len(ours)} joints, the arm has {len(theirs)}"
     return Finding(tuple(ours) == tuple(theirs), seen)
 
 
 def _joints(case: Case) -> Sequence[str]:
-    """What the controller calls the joints."""
+    """What the controller calls the joints, in the library's order."""
     library: Library = case.needed("library")
-    return tuple((case.parameters or {}).get("joints") or library.joint_names)
+    given = (case.parameters or {}).get("joints")
+    return Configuration(library, law=library.laws[0], joints=given).joints if given else library.joint_names
 
 
 @check(

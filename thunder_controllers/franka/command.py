@@ -33,7 +33,9 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Of the loopback network, where it listens.")
 @click.option("--real-time", is_flag=True, help="States at 1 kHz, waiting for no command. [lock-step]")
 @click.option(
-    "--q-start", default="", help='Positions at the start, "0 -0.4 …" [rad]. [where libfranka\'s examples begin]'
+    "--q-start",
+    default="",
+    help='Positions of joints 1 to 7 at the start, "0 -0.4 …" [rad]. [where libfranka\'s examples begin]',
 )
 @click.option(
     "--inertial",

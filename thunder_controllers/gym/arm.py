@@ -32,8 +32,7 @@ class StreamedArm:
     def __init__(self, setup: Setup, run: Run) -> None:
         law, self._setup, self._steps = run.config.law, setup, 0
         configuration = Configuration(setup.library, law=law.name)
-        sizes = {entry.name: entry.size for entry in configuration.law.gains}
-        gains = {name: np.broadcast_to(value, sizes[name]) for name, value in law.gains.items()}
+        gains = {name: setup.host.gain(name) for name in law.gains}
         estimates = dict(setup.initial_state)
         self.session = ControlSession(configuration, setup.host.options, gains=gains, estimates=estimates)
         self.session.freeze_adaptation(not run.adaptation)

@@ -118,12 +118,12 @@ class Options:
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m or N] Largest effort of each joint; the library's if none is given.
+        [N·m or N] Largest effort of each joint, in the library's order; the library's if none is given.
         """
     @property
     def effort_rate_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m/s or N/s] Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and where that has none: from zero to the effort limit in 25 periods.
+        [N·m/s or N/s] Largest rate of the effort of each joint, in the library's order, below 1000 N·m/s on a Franka; the library's if none is given, and where that has none: from zero to the effort limit in 25 periods.
         """
     @property
     def gap_limit(self) -> float:
@@ -173,12 +173,12 @@ class Options:
     @property
     def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [N·m·s/rad or N·s/m] Viscous friction of the brake for each joint, with as much dry friction as it is at the velocity limit; what the arm's inertia does not bear of it is left out. Zero: the joint is not braked. If none is given: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.
+        [N·m·s/rad or N·s/m] Viscous friction of the brake for each joint, in the library's order, with as much dry friction as it is at the velocity limit; what the arm's inertia does not bear of it is left out. Zero: the joint is not braked. If none is given: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
-        [rad/s or m/s] Velocity of each joint beyond which it is too fast; the library's if none is given.
+        [rad/s or m/s] Velocity of each joint, in the library's order, beyond which it is too fast; the library's if none is given.
         """
     @property
     def velocity_limit_patience(self) -> float:
@@ -880,7 +880,7 @@ class Controller:
         """
         Approach the safe effort until the next activation; `has_stopped` says when it is reached.
         """
-    def configure(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> None:
+    def configure(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}, options: Options = ...) -> None:
         """
         Prepare a law; what is not given has its default, and one value stands for a whole entry.
         
@@ -1119,7 +1119,7 @@ class FreeLaw:
     A law whose steps are given by the caller, sample by sample: nothing is guarded, limited or commanded,
     and adaptation is never frozen. Further measurements have their defaults.
     """
-    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}) -> None:
+    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}) -> None:
         """
         What is not given has its default. Raises as `Controller.configure` does.
         """
@@ -1168,7 +1168,7 @@ class RestingLaw:
     A law that holds a pose, its states at their initial values; the posture of a redundant arm (gain
     q_home) is the pose.
     """
-    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike] = {}, options: Options = ...) -> None:
+    def __init__(self, library: Library, *, law: str, gains: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}, initial_state: collections.abc.Mapping[str, numpy.typing.ArrayLike | collections.abc.Mapping[str, float]] = {}, options: Options = ...) -> None:
         """
         Raises as `Controller.configure` does.
         """
@@ -1200,8 +1200,11 @@ class Configuration:
         """
         Empty texts and names mean any robot, the only law, the library's joints.
         
+        Joints are the library's in any order, or as many others, matched by what tells each apart from the rest
+        (fr3_joint2 is panda_joint2), else by place.
+        
         Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,
-        and DimensionError unless there are as many different joints as the library has.
+        and for joints that are missing, unknown or given twice.
         """
     def estimates_path(self, node: str) -> pathlib.Path:
         """

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from thunder_controllers.fields import Strict, Vector3, per_joint
+from thunder_controllers.fields import PositivePerJoint, Strict, Vector3, per_joint
 from thunder_controllers.host import Library
 from thunder_controllers.host import Limits as ArmLimits
 from thunder_controllers.identification.information import columns_of, regressor, rotor_effort
-from thunder_controllers.references.trajectories import PositiveNumbers
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.inertia import Inertia
 
@@ -28,9 +27,9 @@ TINY = 1e-12
 class MotionBounds(Strict):
     """What is asked for; of joints a number for all, or one each."""
 
-    reach: PositiveNumbers = Field(default=1.0, description="from `q` to both sides [rad or m]")
-    velocity: PositiveNumbers = Field(default=1.0, description="bound [rad/s or m/s]")
-    acceleration: PositiveNumbers = Field(default=4.0, description="bound [rad/s² or m/s²]")
+    reach: PositivePerJoint = Field(default=1.0, description="from `q` to both sides [rad or m]")
+    velocity: PositivePerJoint = Field(default=1.0, description="bound [rad/s or m/s]")
+    acceleration: PositivePerJoint = Field(default=4.0, description="bound [rad/s² or m/s²]")
     share: Annotated[float, Field(strict=True, gt=0.0, le=1.0)] = Field(
         default=0.7,
         description="of the limits of position, about the middle, velocity, acceleration and effort",
@@ -101,7 +100,8 @@ class Limits:
         if len(start) != n:
             raise DimensionError(f"{len(start)} values of q", where=WHERE, valid=f"{n}")
         reach, most, change = (
-            per_joint(getattr(bounds, name), n, f"{WHERE}.{name}") for name in ("reach", "velocity", "acceleration")
+            per_joint(getattr(bounds, name), library.joint_names, f"{WHERE}.{name}")
+            for name in ("reach", "velocity", "acceleration")
         )
         self._library = library
         self._bounded_place = bounds.workspace is not None

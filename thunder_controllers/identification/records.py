@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.archive import read_arrays
+from thunder_controllers.fields import order_of
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.circles import Circles, unwrap
 from thunder_controllers.references.columns import read_columns
-from thunder_dynamics.errors import LONGEST_LIST, MissingLibraryError, ThunderError, listed
+from thunder_dynamics.errors import MissingLibraryError, ThunderError
 from thunder_dynamics.readers import exists
 
 FloatArray = NDArray[np.float64]
@@ -66,15 +67,13 @@ def read_record(
 def _read_trace(path: Path, joints: Sequence[str], circles: Circles | Literal[False]) -> Record:
     arrays = read_arrays(path, ("t", "q_measured", "effort", "joint_names"), RecordError, "what thunder run writes")
     names, t, q, effort = (arrays[name] for name in ("joint_names", "t", "q_measured", "effort"))
-    if names.tolist() != list(joints):
-        found = listed([str(name) for name in names.ravel()[: LONGEST_LIST + 1]])
-        raise RecordError(f"joints {found}", where=str(path), valid=", ".join(joints))
+    order = order_of([str(name) for name in names.ravel()], joints, f"{path}: joint_names", RecordError)
     shapes = [array.shape for array in (t, q, effort)]
     if shapes != [t.shape[:1], *[(*t.shape[:1], len(joints))] * 2] or any(x.dtype.kind != "f" for x in (t, q, effort)):
         found = f"t, q_measured and effort have the shapes {', '.join(map(str, shapes))}"
         raise RecordError(found, where=str(path), valid=f"numbers, (N,), (N, {len(joints)}) and (N, {len(joints)})")
     rate = _rate(t, str(path))
-    return Record.of_held(unwrap(q, circles), effort, rate)
+    return Record.of_held(unwrap(q[:, order], circles), effort[:, order], rate)
 
 
 def _rate(t: FloatArray, where: str) -> float:
@@ -116,12 +115,10 @@ def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray
 
 def _joint_rows(messages: Iterator[Any], joints: Sequence[str], where: str) -> Iterator[list[float]]:
     for message in messages:
-        places = {name: place for place, name in enumerate(message.name)}
-        if not all(joint in places for joint in joints):
-            raise RecordError(f"joints {', '.join(places)}", where=where, valid=", ".join(joints))
-        if len(message.effort) != len(places):
-            raise RecordError("messages without efforts", where=where, valid="position and effort of every joint")
-        order = [places[joint] for joint in joints]
+        order = order_of(message.name, joints, where, RecordError, others=True)
+        if not len(message.position) == len(message.effort) == len(message.name):
+            what = f"{len(message.position)} positions and {len(message.effort)} efforts of {len(message.name)} joints"
+            raise RecordError(what, where=where, valid="position and effort of every joint")
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
 

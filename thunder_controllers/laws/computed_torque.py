@@ -27,7 +27,7 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference = signals.q, signals.qd, signals.reference
-    R_0, R_1 = error_dynamics_gains(signals, robot.n)
+    R_0, R_1 = error_dynamics_gains(signals, "joints")
     e, e_dot = joint_error(signals)
     e_dot, filtered = error_rate(signals, options, e_dot)
     friction = FrictionTerms(robot, qd, options["friction"])

@@ -21,7 +21,7 @@ def gravity_compensation(robot: RobotExpressions, options: Options) -> Law:
     signals = Signals(robot, ReferenceKind.JOINT)
     K_d = signals.gain(
         "K_d",
-        size=robot.n,
+        size="joints",
         default=DAMPING_SHARE * damping_by_inertia(robot),
         bounds=(0.0, LARGEST),
         unit="N·m·s/rad",

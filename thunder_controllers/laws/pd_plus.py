@@ -32,7 +32,7 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     q, qd, reference = signals.q, signals.qd, signals.reference
     K_p = signals.gain(
         "K_p",
-        size=robot.n,
+        size="joints",
         default=10.0 * damping_by_inertia(robot),
         bounds=(0.0, 100.0 * LARGEST),
         unit="N·m/rad",

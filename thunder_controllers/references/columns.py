@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from thunder_controllers.fields import FloatArray
-from thunder_dynamics.errors import ThunderError, listed
+from thunder_controllers.fields import FloatArray, order_of
+from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers.source import read_bytes
 
 MAX_TABLE_BYTES = 1 << 30
@@ -38,15 +38,14 @@ def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = 
         reason = getattr(failure, "strerror", None) or "no text"
         valid = f"a CSV file of at most {MAX_TABLE_BYTES >> 20} MiB"
         raise error(f"cannot read it ({reason})", where=str(path), valid=valid) from failure
-    names = list(wanted) or header
-    if missing := [name for name in names if name not in header]:
-        raise error(f"no column {listed(missing)}", where=f"{path}:1", valid=", ".join(names))
-    if not rows or any(header.count(name) > 1 for name in names):
-        raise error("no rows, or two columns of one name", where=str(path), valid="a line of names, then numbers")
+    names = list(dict.fromkeys(wanted or header))
+    order = order_of(header, names, f"{path}:1: columns", error, others=True)
+    if not rows:
+        raise error("no rows", where=str(path), valid="a line of names, then numbers")
     for where, cells in rows:
         if len(cells) != len(header):
             raise error(f"{len(cells)} cells", where=where, valid=f"{len(header)}, as line 1 has")
-    places = {name: header.index(name) for name in names}
+    places = dict(zip(names, order, strict=True))
     return {
         name: np.array([_number(cells[place], error, where, name) for where, cells in rows])
         for name, place in places.items()

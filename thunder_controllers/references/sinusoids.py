@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Vector3
+from thunder_controllers.fields import Finite, FloatArray, Joints, NonNegative, Positive, Vector3
 from thunder_controllers.references.trajectories import (
     RATES,
-    Joints,
     Numbers,
     Pose,
     Seed,

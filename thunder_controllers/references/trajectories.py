@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.fields import Finite, FloatArray, NonNegative, Positive, Strict, Vector3
+from thunder_controllers.fields import Finite, FloatArray, Joints, NonNegative, Positive, Strict, Vector3
 from thunder_controllers.host import MotionLimits
 from thunder_controllers.references.circles import Circles, circles_of, unwrap
 from thunder_controllers.references.time_law import RestToRest
@@ -46,7 +46,6 @@ RATES = ("jerk", "snap")
 
 Numbers = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 PositiveNumbers = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
-Joints = Annotated[tuple[Finite, ...], Field(min_length=1)]
 Bounds = tuple[Positive, Positive, Positive]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 

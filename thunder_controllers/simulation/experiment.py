@@ -162,7 +162,7 @@ def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
     law = run.config.law
     gains = {}
     for entry in setup.library.law(law.name).gains:
-        values = np.atleast_1d(law.gains.get(entry.name, np.ravel(entry.defaults)))
+        values = np.ravel(setup.host.gain(entry.name))
         gains[entry.name] = values.tolist() if np.ptp(values) else float(values[0])
     return {"law": law_text(law.name, law.options), "gains": gains}
 

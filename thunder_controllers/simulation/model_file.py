@@ -18,7 +18,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import ArrayLike
 
-from thunder_controllers.fields import FloatArray
+from thunder_controllers.fields import FloatArray, numbers
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_model import compile_spec, set_inertia
 from thunder_dynamics.errors import ScenarioError
@@ -63,8 +63,8 @@ def _check_options(plant: MujocoPlant) -> None:
         "noise": options.noise.acts,
         "differenced velocity": options.velocity != "exact",
         "torque_delay": options.torque_delay > 0.0,
-        "torque_lag": bool(np.any(options.torque_lag)),
-        "drive_gain": bool(np.any(np.asarray(options.drive_gain) != 1.0)),
+        "torque_lag": bool(numbers(options.torque_lag).any()),
+        "drive_gain": bool((numbers(options.drive_gain) != 1.0).any()),
         "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
         "faults": bool(options.faults),
         "contacts": options.contacts,

@@ -16,6 +16,7 @@ from thunder_controllers.fields import (
     Six,
     Strict,
     Vector3,
+    numbers,
 )
 from thunder_controllers.simulation.faults.faults import FaultOptions, check_agreement
 from thunder_dynamics.errors import InertiaError
@@ -79,7 +80,7 @@ class Noise(Strict):
     @property
     def acts(self) -> bool:
         """Whether any measurement differs from the truth."""
-        return any(np.any(getattr(self, name)) for name in ("q_std", "qd_std", "q_resolution", "qd_resolution"))
+        return any(numbers(getattr(self, name)).any() for name in ("q_std", "qd_std", "q_resolution", "qd_resolution"))
 
 
 class PositionSensor(Strict):
@@ -132,7 +133,9 @@ class PlantOptions(Strict):
 
     @model_validator(mode="after")
     def _has_one_source_of_velocity_noise(self) -> PlantOptions:
-        if self.velocity == "differences" and (np.any(self.noise.qd_std) or np.any(self.noise.qd_resolution)):
+        if self.velocity == "differences" and (
+            numbers(self.noise.qd_std).any() or numbers(self.noise.qd_resolution).any()
+        ):
             raise ValueError("noise of velocities beside velocity: differences (valid: noise of q, or velocity: exact)")
         return self
 

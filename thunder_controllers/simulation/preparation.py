@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.fields import FloatArray, per_joint
+from thunder_controllers.fields import FloatArray, in_order, per_joint
 from thunder_controllers.host import (
     Configuration,
     Controller,
@@ -35,6 +35,7 @@ from thunder_controllers.simulation.plants.sensors import Sample
 from thunder_controllers.simulation.plants.untold import find_untold
 from thunder_controllers.simulation.scenario import PERIODS, LawSection, Run, RunConfig, Scenario
 from thunder_controllers.simulation.start import check_limits, solve_pose, velocity_of_twist
+from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.model import RobotModel
@@ -155,7 +156,7 @@ def prepare(
     samples = np.ascontiguousarray(reference.sample(times))
     _check_samples(samples, law.reference_kind, config, model.n, where)
     if not cartesian:
-        samples[:, : model.n] = unwrap(samples[:, : model.n], model.circles, config.start.q)
+        samples[:, : model.n] = unwrap(samples[:, : model.n], model.circles, _start_q(config, model.joint_names, where))
     q, qd = _start(library, config, samples, where)
     _check_same_robot(library, plant, q, where)
     plant.reset(q, qd)
@@ -261,22 +262,31 @@ def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) 
 
 def _check_sizes(config: RunConfig, model: RobotModel, where: str) -> Options:
     """Raise unless the scenario has as many values as the robot has joints; the options of the host."""
-    if len(config.start.q) != model.n:
-        raise ScenarioError(f"{len(config.start.q)} joint positions", where=f"{where}: start.q", valid=f"{model.n}")
-    return _host_options(config, model.n, where)
+    if len(q := _start_q(config, model.joint_names, where)) != model.n:
+        raise ScenarioError(f"{len(q)} joint positions", where=f"{where}: start.q", valid=f"{model.n}")
+    return _host_options(config, model.joint_names, where)
+
+
+def _start_q(config: RunConfig, joints: Sequence[str], where: str) -> FloatArray:
+    return np.array(in_order(config.start.q, joints, f"{where}: start.q"), dtype=float)
 
 
 def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> None:
     """Raise unless gains, estimates and reference fit a law, compiled (`host.Law`) or not yet (`law.Law`)."""
-    gains = {entry.name: entry.size for entry in law.gains}
+    gains = {entry.name: entry for entry in law.gains}
     for name, value in config.law.gains.items():
         place = f"{where}: law.gains"
         if name not in gains:
             raise NameNotFoundError(
                 f"law {config.law.name} has no gain '{name}'", where=place, valid=nearest(name, gains)
             )
-        if isinstance(value, tuple) and len(value) not in (1, gains[name]):
-            raise ScenarioError(f"{len(value)} values", where=f"{place}.{name}", valid=f"one, or {gains[name]}")
+        size, by_joint = gains[name].size, bool(gains[name].flags & EntryFlag.JOINTS)
+        if isinstance(value, Mapping) and by_joint:
+            in_order(value, model.joint_names, f"{place}.{name}")
+        elif isinstance(value, Mapping):
+            raise ScenarioError("names of joints", where=f"{place}.{name}", valid=f"one value, or a list of {size}")
+        elif isinstance(value, tuple) and len(value) not in (1, size):
+            raise ScenarioError(f"{len(value)} values", where=f"{place}.{name}", valid=f"one, or {size}")
     links = adapted_links(model, law, config)
     for link in config.law.initial_estimates:
         if link not in links:
@@ -288,14 +298,15 @@ def _check_fit(model: RobotModel, config: RunConfig, where: str, law: Any) -> No
     kind = str(getattr(law.reference_kind, "name", law.reference_kind)).lower()
     if kind == "cartesian" or not config.start.on_reference:  # else the reference says where the joints start
         lower, upper = model.limits("lower"), model.limits("upper")
-        check_limits(model.joint_names, np.array(config.start.q), lower, upper, f"{where}: start.q")
+        check_limits(model.joint_names, _start_q(config, model.joint_names, where), lower, upper, f"{where}: start.q")
     if isinstance(config.reference, Trajectory):  # the same for every robot: nothing compiled is asked
         times = np.arange(0.0, config.steps / config.rate, SPACING)  # `check_reference` looks at every step
         samples = config.reference.unwrapped(model.circles).sample(times)
         _check_samples(samples, kind, config, model.n, where)
         if config.check_reference:
             given = config.host.velocity_limit
-            speeds = model.limits("velocity") if given is None else np.broadcast_to(given, (model.n,))
+            place = f"{where}: host.velocity_limit"
+            speeds = model.limits("velocity") if given is None else per_joint(given, model.joint_names, place)
             joints = [replace(x.joint.limits, velocity=float(v)) for x, v in zip(model.links, speeds, strict=True)]
             check_before_compiling(model, law, Limits(joints), samples, times, f"{where}: reference")
 
@@ -329,7 +340,7 @@ def _check_feeds(law: Law, config: RunConfig, standard: int, where: str) -> None
 
 
 def _start(library: Library, config: RunConfig, samples: FloatArray, where: str) -> tuple[FloatArray, FloatArray]:
-    q, n = np.array(config.start.q), library.n_joints
+    q, n = _start_q(config, library.joint_names, where), library.n_joints
     cartesian = samples.shape[1] == CARTESIAN_SIZE and library.law(config.law.name).reference_kind == "cartesian"
     if config.start.on_reference:
         q = solve_pose(library, samples[0], q, f"{where}: start") if cartesian else samples[0, :n].copy()
@@ -374,13 +385,13 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) 
     return {ESTIMATE: np.concatenate([estimates[library.link_names.index(link)] for link in links])}
 
 
-def _host_options(config: RunConfig, n: int, where: str) -> Options:
+def _host_options(config: RunConfig, joints: Sequence[str], where: str) -> Options:
     """Null is the limits of the robot's description, the host's own time or some periods, or infinity."""
 
     def value(option: OptionInfo) -> Any:
         given = getattr(config.host, option.name)
         if isinstance(option.default, tuple):
-            return None if given is None else per_joint(given, n, f"{where}: host.{option.name}")
+            return None if given is None else per_joint(given, joints, f"{where}: host.{option.name}")
         if given is None:
             return max(option.default, PERIODS[option.name] / config.rate) if option.name in PERIODS else np.inf
         return given

@@ -36,7 +36,8 @@ class RobotOptions:
     plant: PlantOptions  #: Departures from the description, and integration.
     seed: int = 0  #: Of the measurement noise.
     gravity_compensation: bool = False  #: The robot adds the gravity torque of its description to every command.
-    #: Positions at the start [rad or m]; empty: zero, or mid-range without zero, unless J is singular there.
+    #: Positions at the start, in the order of joints [rad or m]; empty: zero, or mid-range without zero, unless J is
+    #: singular there.
     q_start: tuple[float, ...] = ()
     has_brakes: bool = True  #: Hold the arm before the first command and after `engage_brakes`.
 
@@ -96,7 +97,9 @@ class SimulatedRobot:
 
         An arm that is stretched, as many are at zero, follows no pose from there.
         """
-        share = np.random.default_rng(0).uniform(0.25, 0.75, (POSTURES, self.n))
+        described = np.argsort([self.plant.model.joint(name).id for name in self.joints])
+        share = np.empty((POSTURES, self.n))
+        share[:, described] = np.random.default_rng(0).uniform(0.25, 0.75, share.shape)  # whatever the order of joints
         postures = lower + share * (upper - lower)
         heavy = np.array([(np.abs(self.plant.gravity(q)) / most).max() for q in postures])
         return np.asarray(max(postures[heavy <= max(0.5, heavy.min())], key=self._dexterity))

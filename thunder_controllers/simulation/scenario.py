@@ -18,7 +18,17 @@ import numpy as np
 import yaml
 from pydantic import Field, create_model, model_validator
 
-from thunder_controllers.fields import Finite, KeyPath, Positive, Section, Strict, checked, plain
+from thunder_controllers.fields import (
+    Finite,
+    JointValues,
+    KeyPath,
+    Positive,
+    Section,
+    SignedPerJoint,
+    Strict,
+    checked,
+    plain,
+)
 from thunder_controllers.host import OptionInfo, option_list
 from thunder_controllers.resources import SCENARIOS, shipped
 from thunder_controllers.simulation.faults.faults import FaultOptions
@@ -33,8 +43,6 @@ from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
-
-GainValue = Finite | Annotated[tuple[Finite, ...], Field(min_length=1)]
 
 DESCRIPTIONS = (".urdf", ".xacro")
 """Suffixes of the files that MuJoCo takes, and whose end effector is chosen when they are read."""
@@ -74,7 +82,7 @@ class LawSection(Strict):
 
     name: str = "cartesian_backstepping"
     options: dict[str, Any] = Field(default_factory=dict)
-    gains: dict[str, GainValue] = Field(default_factory=dict)
+    gains: dict[str, SignedPerJoint] = Field(default_factory=dict)
     initial_estimates: dict[str, Body] = Field(default_factory=dict)
     estimates_file: str | None = None
 
@@ -100,7 +108,7 @@ def value_text(value: Any) -> str:
 class StartSection(Strict):
     """Where the arm starts: at `q`, or on the reference, at the solution of the inverse kinematics nearest to `q`."""
 
-    q: Annotated[tuple[Finite, ...], Field(min_length=1)]
+    q: JointValues
     on_reference: bool = True
     velocity: Literal["rest", "reference"] = "rest"
 
@@ -117,7 +125,7 @@ def _host_field(option: OptionInfo) -> tuple[Any, Any]:
     upper = {"le": option.upper} if np.isfinite(option.upper) else {}
     number = Annotated[float, Field(strict=True, allow_inf_nan=False, description=option.text, **lower, **upper)]
     if isinstance(option.default, tuple):
-        return number | Annotated[tuple[number, ...], Field(min_length=1)] | None, None
+        return number | Annotated[tuple[number, ...], Field(min_length=1)] | dict[str, number] | None, None
     if option.name in PERIODS:
         return number | None, None
     return (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from thunder_controllers.fields import in_order, numbers
 from thunder_controllers.host import Limits
 from thunder_controllers.simulation.preparation import Setup
 from thunder_controllers.simulation.scenario import Run, RunConfig, law_text, value_text
@@ -48,9 +49,10 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
         return f"the scenario's {listed(faults)}"
     if guard == "measurement_lost":
         return None
+    command = gains_command(run.config, setup.model.joint_names)
     for note in setup.notes:
         if note.code == "feedback_margin":
-            return f"{note.partition(':')[0]}; `{gains_command(run.config)}` shows which gain is too high"
+            return f"{note.partition(':')[0]}; `{command}` shows which gain is too high"
         if note.code == "bounds_margin" and run.adaptation:
             return f"{note.partition(':')[0]}; {SLOWER}"
         if note.code in UNTOLD:
@@ -58,14 +60,14 @@ def likely_cause(setup: Setup, run: Run, t: float, guard: str = "runaway") -> st
     carried = [f"{p.mass:g} kg at {p.link}" for p in run.config.plant.payloads if p.time <= t < (p.until or np.inf)]
     if carried and not (run.adaptation and setup.adapted_links):
         return f"{listed(carried)} that no estimate follows: let the law adapt, or put it into the robot file"
-    return f"not in the notes; `{gains_command(run.config)}` shows the margin of the gains"
+    return f"not in the notes; `{command}` shows the margin of the gains"
 
 
-def gains_command(config: RunConfig) -> str:
+def gains_command(config: RunConfig, joints: Sequence[str]) -> str:
     """The `thunder gains` of a run: its robot, law, options, gains, rate and delay."""
     reading = config.robot_options
     options = {
-        "--gains": config.law.gains,
+        "--gains": {name: in_order(value, joints, "law.gains") for name, value in config.law.gains.items()},
         "--lock": reading.get("locked_joints", {}),
         "--xacro-arg": reading.get("xacro_args", {}),
     }
@@ -74,7 +76,7 @@ def gains_command(config: RunConfig) -> str:
     words += [f"--ee-link {config.ee_link}"] if config.ee_link else []
     words += [f"--rate {config.rate:g}"] if config.rate != 1000.0 else []
     words += [f"--delay {config.plant.torque_delay:g}"] if config.plant.torque_delay else []
-    words += [f"--lag {np.max(config.plant.torque_lag):g}"] if np.any(config.plant.torque_lag) else []
+    words += [f"--lag {numbers(config.plant.torque_lag).max():g}"] if numbers(config.plant.torque_lag).any() else []
     words += [f"{flag} {name}={value_text(value)}" for flag, some in options.items() for name, value in some.items()]
     return " ".join(words)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -102,10 +103,15 @@ class Signals:
         bounds: tuple[ArrayLike, ArrayLike],
         unit: str,
         doc: str,
-        size: int = 1,
+        size: int | Literal["joints"] = 1,
     ) -> SX:
-        """Declare a gain and return its symbol, shape (size,). Gains may change while the law runs."""
-        return self._add("gains", make_entry(name, (size, 1), unit, doc, default, bounds))
+        """Declare a gain and return its symbol, shape (size,). Gains may change while the law runs.
+
+        One of the size `joints` has a value for each joint, which may then be given by the joints' names.
+        """
+        flags = EntryFlag.JOINTS if size == "joints" else EntryFlag.NONE
+        count = self.robot.n if size == "joints" else size
+        return self._add("gains", make_entry(name, (count, 1), unit, doc, default, bounds, flags))
 
     def state(
         self,

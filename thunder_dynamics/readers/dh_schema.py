@@ -134,7 +134,7 @@ class ElasticJointEntry(Entry):
 
 
 class ElasticEntry(Entry):
-    """Orders of the elastic terms, and the elastic joints in order."""
+    """Orders of the elastic terms, and the elastic joints by name, by number or in order."""
 
     K_order: Order
     D_order: Order

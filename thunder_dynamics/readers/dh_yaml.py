@@ -36,7 +36,7 @@ from thunder_dynamics.readers.dh_schema import (
     UrdfRobotEntry,
     as_schema_0_2,
 )
-from thunder_dynamics.readers.fields import UNKNOWN_KEY, complaint
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, by_names, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
@@ -71,8 +71,9 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
         whole = _UrdfRobot(document, path, validate(document, UrdfRobotEntry)).model(name, chosen.allow_inconsistent)
         places = {link: link for link in document.data.get("dynamics", {})}
     else:
-        whole = _Builder(document, validate(document, RobotEntry)).model(name)
-        places = dict(zip(whole.link_names, document.data["dynamics"], strict=True))
+        builder = _Builder(document, validate(document, RobotEntry))
+        whole = builder.model(name)
+        places = dict(zip(whole.link_names, builder.links, strict=True))
     model = chosen.reduced(whole, chosen.locked_joints, str(path))
     # What the model holds is judged, as in other files: a link together with what is locked to it.
     judged = [link for link in model.links if link.name in places]
@@ -152,6 +153,7 @@ class _Builder(_Document):
         self.document = document
         self.entry = entry
         self.n = entry.num_joints
+        self.links = by_names(entry.dynamics, entry.thunder.link_names or (), "link", document.where(("dynamics",)))
         self.symbolic: dict[str, tuple[bool, ...]] = {}
 
     def model(self, name: str) -> RobotModel:
@@ -208,7 +210,7 @@ class _Builder(_Document):
         if any(last) and any(self.entry.Ln_to_EE.symb or []):
             what = "run-time parameters behind a last row of classical DH with a or alpha"
             self._fail(("Ln_to_EE", "symb"), what, "a = alpha = 0 in the last row")
-        for (key, link), i in zip(self.entry.dynamics.items(), range(self.n), strict=True):
+        for (key, link), i in zip(self.links.items(), range(self.n), strict=True):
             if any(self.entry.kinematics.DH[4 * i : 4 * i + 2]) and any(link.inertial.symb or []):
                 what = "run-time parameters of an inertia in a frame of classical DH"
                 valid = "modified DH, or a = alpha = 0 in the row"
@@ -240,10 +242,13 @@ class _Builder(_Document):
         for key in LimitsEntry.model_fields:
             self._expect(("thunder", "limits", key), getattr(entry.thunder.limits, key), n, "one per joint")
 
+    def _joint_names(self) -> list[str]:
+        return self.entry.thunder.joint_names or [f"joint{i + 1}" for i in range(self.n)]
+
     def _names(self) -> list[tuple[str, str]]:
-        keys = list(self.entry.dynamics)
+        keys = list(self.links)
         links = self.entry.thunder.link_names or keys
-        joints = self.entry.thunder.joint_names or [f"joint{i + 1}" for i in range(self.n)]
+        joints = self._joint_names()
         for kind, names in (("link", links), ("joint", joints)):
             for i, name in enumerate(names):
                 path: KeyPath = ("dynamics", name) if names is keys else ("thunder", f"{kind}_names", i)
@@ -254,7 +259,7 @@ class _Builder(_Document):
 
     def _link(self, i: int, link_name: str, joint_name: str, elastic: Elasticity | None) -> Link:
         a, alpha, d, theta = self._rows(self.entry.kinematics.DH)[4 * i : 4 * i + 4]
-        key, link = list(self.entry.dynamics.items())[i]
+        key, link = list(self.links.items())[i]
         inertia = Inertia.from_dyn([getattr(link.inertial, name) for name in DYN_NAMES])
         if self.entry.kinematics.convention == "classical":
             distal = self._distal(i)
@@ -323,7 +328,7 @@ class _Builder(_Document):
     def _mark_links(self) -> None:
         inertial: list[int] = []
         friction: list[int] = []
-        for key, link in self.entry.dynamics.items():
+        for key, link in self.links.items():
             inertial += link.inertial.symb or [0] * len(DYN_NAMES)
             own = link.friction
             path: KeyPath = ("dynamics", key, "friction", "symb")
@@ -331,7 +336,7 @@ class _Builder(_Document):
             friction += self._flags(path, None if own is None else own.symb, count, self.entry.Dl_order)
         self._mark("par_DYN", inertial)
         self._mark("par_Dl", friction)
-        self._mark("par_Ia", [link.rotor.symb for link in self.entry.dynamics.values() if link.rotor])
+        self._mark("par_Ia", [link.rotor.symb for link in self.links.values() if link.rotor])
 
     def _flags(self, path: KeyPath, symb: list[int] | None, count: int, order: int) -> list[int]:
         if symb is None:
@@ -341,7 +346,7 @@ class _Builder(_Document):
         return (symb + [0] * order)[:order]
 
     def _elasticities(self) -> list[Elasticity | None]:
-        """Elasticity of each joint: the k-th entry belongs to the k-th elastic joint, whatever it is called."""
+        """Elasticity of each joint: entries are named as the elastic joints, numbered, or in their order."""
         result: list[Elasticity | None] = [None] * self.n
         if not self.entry.ELASTIC_MODEL:
             return result
@@ -354,7 +359,9 @@ class _Builder(_Document):
         reason = "one per joint of type R_SEA or P_SEA"
         self._expect(("elastic", "joints"), list(elastic.joints), len(indices), reason)
         flags: dict[str, list[int]] = {group: [] for group in ("K", "D", "Dm", "Mm")}
-        for index, (key, joint) in zip(indices, elastic.joints.items(), strict=True):
+        names, where = [self._joint_names()[i] for i in indices], self.document.where(("elastic", "joints"))
+        entries = by_names(elastic.joints, names, "joint", where)
+        for index, (key, joint) in zip(indices, entries.items(), strict=True):
             path, terms = ("elastic", "joints", key), {}
             for group in ("K", "D", "Dm"):
                 values, order = getattr(joint, group), getattr(elastic, f"{group}_order")

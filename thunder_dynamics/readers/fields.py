@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from thunder_dynamics.errors import nearest, shortened
+from thunder_dynamics.errors import RobotFileError, listed, nearest, shortened
+
+Value = TypeVar("Value")
 
 UNKNOWN_KEY = "unknown_key"
 """Type of the error that an unknown key is."""
@@ -43,3 +45,19 @@ def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
         return what, valid[:-1] or None
     is_mapping = kind in ("model_type", "dict_type")
     return shortened(found["input"]), "keys and values" if is_mapping else message[:1].lower() + message[1:]
+
+
+def by_names(given: Mapping[str, Value], names: Sequence[str], kind: str, where: str) -> dict[str, Value]:
+    """Return what a file says of links or joints in their order, whatever the file's.
+
+    Keys are their names, or numbered, link1 or joint1 and so on; where they are neither, their order is all there is.
+
+    Raises:
+        RobotFileError: for some of their names, in another order.
+    """
+    for known in (names, [f"{kind}{k + 1}" for k in range(len(given))]):
+        if set(known) == set(given):
+            return {name: given[name] for name in known}
+    if any(key in names and names.index(key) != place for place, key in enumerate(given)):
+        raise RobotFileError(f"{kind}s {listed(list(given))}", where=where, valid=f"{', '.join(names)}, each once")
+    return dict(given)

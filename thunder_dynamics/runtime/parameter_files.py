@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
+from thunder_dynamics.readers.fields import by_names
 from thunder_dynamics.readers.yaml_text import YamlDocument
 from thunder_dynamics.storage.whole import write_whole
 
@@ -38,17 +39,19 @@ def inertial_text(links: Iterable[str], keys: Sequence[str], values: FloatArray)
     return yaml.safe_dump({"dynamics": entries}, sort_keys=False)
 
 
-def read_par_REG(document: YamlDocument, count: int) -> FloatArray:
-    """par_REG (10·count,) of a robot of `count` links, in the order of the file.
+def read_par_REG(document: YamlDocument, names: Sequence[str]) -> FloatArray:
+    """Read par_REG (10·n,) of n links, by their names as `by_names` finds them.
 
     Raises:
         RobotFileError: if it has others, or a link lacks a number.
     """
     links = document.data.get("dynamics")
-    if not isinstance(links, dict) or len(links) != count:
+    where = document.where(("dynamics",))
+    if not isinstance(links, dict) or len(links) != len(names):
         found = len(links) if isinstance(links, dict) else 0
-        raise RobotFileError(f"{found} links", where=document.where(("dynamics",)), valid=str(count))
-    return np.array([_inertial(document, link, entry) for link, entry in links.items()]).ravel()
+        raise RobotFileError(f"{found} links", where=where, valid=str(len(names)))
+    ordered = by_names(links, names, "link", where)
+    return np.array([_inertial(document, link, entry) for link, entry in ordered.items()]).ravel()
 
 
 def _inertial(document: YamlDocument, link: str, entry: object) -> list[float]:
@@ -71,9 +74,10 @@ def read_estimates(document: YamlDocument, link_names: Sequence[str]) -> dict[st
     where = document.where(("links",))
     if not isinstance(links, list):
         raise RobotFileError(f"{shortened(links)} is no list", where=where, valid="[name, name, ...]")
-    for link in links:
-        if link not in link_names:
-            raise RobotFileError(f"no link {shortened(link)}", where=where, valid=", ".join(link_names))
+    for place, link in enumerate(links):
+        if link not in link_names or link in links[:place]:
+            wrong = "twice the" if link in link_names else "no"
+            raise RobotFileError(f"{wrong} link {shortened(link)}", where=where, valid=", ".join(link_names))
     try:
         return dict(zip(links, np.array(estimates, dtype=float).reshape(len(links), N_PARAMETERS), strict=True))
     except (TypeError, ValueError) as error:

@@ -146,7 +146,7 @@ class Robot:
         if "par_DYN" not in self._symbolic:
             raise RuntimeError(f"{file}: {NO_PAR_REG.format(robot=self.robotName)}")
         with self._reading(file) as document:
-            par_REG = read_par_REG(document, len(self._links))
+            par_REG = read_par_REG(document, self._links)
             try:
                 self._set_par_REG(par_REG[list(self._symbolic["par_DYN"])])
             except ValueError as error:

@@ -227,8 +227,8 @@ static const thunder_entry joint_state[] = {
     FREE("s_filtered", "rad/s", "Low-passed s.", N, 1, SECOND_OFFSET, zeros),
 };
 static const thunder_entry joint_gains[] = {
-    {"Lambda", "1/s", "Bandwidth of the position error.", N, 1, 0, 0, fives, zeros, hundreds},
-    {"K_d", "N·m·s/rad", "Feedback on s.", N, 1, N, 0, fours, zeros, hundreds},
+    {"Lambda", "1/s", "Bandwidth of the position error.", N, 1, 0, THUNDER_ENTRY_JOINTS, fives, zeros, hundreds},
+    {"K_d", "N·m·s/rad", "Feedback on s.", N, 1, N, THUNDER_ENTRY_JOINTS, fours, zeros, hundreds},
     {"Gamma", "kg/(N·m)²", "Adaptation gain.", 1, 1, 2 * N, 0, GAMMA_DEFAULT, GAMMA_LOWER, GAMMA_UPPER},
 };
 static const thunder_entry joint_telemetry[] = {

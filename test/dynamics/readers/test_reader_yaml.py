@@ -446,3 +446,46 @@ def test_the_rotor_of_an_elastic_joint_is_its_motor_inertia(tmp_path: Path) -> N
     text = changed("'R', 'P'", "'R_SEA', 'P'", GOOD + ELASTIC).replace("[0, 0]}", "[0, 0]}\n    rotor: {inertia: 1}")
     message = message_of(tmp_path, text)
     assert "dynamics.link1.rotor" in message and "its motor inertia Mm" in message
+
+
+@pytest.mark.parametrize("names", [("link1", "link2"), ("upper", "lower"), ("link2", "link1")])
+def test_links_are_found_by_their_names_or_numbers(tmp_path: Path, names: tuple[str, str]) -> None:
+    """Names are keys of the file, or of `thunder.link_names` where the file has these."""
+    document = yaml.safe_load(GOOD)
+    del document["PI_2"]
+    document["dynamics"]["link2"]["inertial"]["mass"] = 3.0
+    bodies = dict(zip(names, document["dynamics"].values(), strict=True))
+    if names != ("link1", "link2"):
+        document["thunder"] = {"link_names": list(names)}
+    for order in (names, names[::-1]):
+        document["dynamics"] = {name: bodies[name] for name in order}
+        model = load_model(write(tmp_path, yaml.safe_dump(document, sort_keys=False)))
+        assert model.link_names == names
+        assert [link.inertia.mass for link in model.links] == [2.0, 3.0]
+        assert [link.friction for link in model.links] == [(0.5,), (0.6,)]
+
+
+def test_links_of_which_some_stand_elsewhere_are_refused(tmp_path: Path) -> None:
+    text = GOOD.replace("  link1:", "  lower:").replace("  link2:", "  tool:")
+    message = message_of(tmp_path, text + "thunder: {link_names: [upper, lower]}\n")
+    assert "arm.yaml:12: dynamics: links lower, tool; valid: upper, lower, each once" in message
+
+
+@pytest.mark.parametrize("keys", [("joint1", "joint2"), ("joint2", "joint3"), ("first", "second")])
+def test_elastic_joints_are_found_by_their_names_or_numbers(tmp_path: Path, keys: tuple[str, str]) -> None:
+    """Of three joints the second and third are elastic; keys that say nothing are in their order."""
+    document = yaml.safe_load(GOOD + ELASTIC)
+    del document["PI_2"]
+    document |= {"num_joints": 3, "type_joints": ["R", "R_SEA", "P_SEA"]}
+    document["kinematics"]["DH"] += [0.1, 0.2, 0.3, 0.4]
+    document["dynamics"]["link3"] = document["dynamics"]["link1"]
+    entry = document["elastic"]["joints"]["joint1"]
+    entries = {key: entry | {"K": [stiffness]} for key, stiffness in zip(keys, (7.0, 9.0), strict=True)}
+    for order in (keys, keys[::-1]) if keys[0] != "first" else (keys,):
+        document["elastic"]["joints"] = {key: entries[key] for key in order}
+        model = load_model(write(tmp_path, yaml.safe_dump(document, sort_keys=False)))
+        assert [link.joint.elastic and link.joint.elastic.K for link in model.links] == [None, (7.0,), (9.0,)]
+    if keys[0] == "joint2":
+        document["elastic"]["joints"] = {"joint3": entry, "motor": entry}
+        message = message_of(tmp_path, yaml.safe_dump(document, sort_keys=False))
+        assert "elastic.joints: joints joint3, motor; valid: joint2, joint3, each once" in message

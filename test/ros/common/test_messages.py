@@ -1,6 +1,8 @@
-"""Numbers in messages: a rotation by r sin θ and cos θ."""
+"""Numbers in messages: a rotation by r sin θ and cos θ, joints by their names."""
 
 from __future__ import annotations
+
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ from geometry_msgs.msg import Quaternion
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
 
-from thunder_controllers.ros.common.messages import write_turn
+from thunder_controllers.ros.common.messages import read_joints, write_turn
+from thunder_dynamics.errors import NameNotFoundError
 
 axes = st.tuples(*3 * [st.floats(-1.0, 1.0)]).filter(lambda axis: np.linalg.norm(axis) > 1e-3)
 
@@ -42,3 +46,24 @@ def test_without_a_sine_there_is_no_rotation_or_a_half_one(cosine: float | None,
 @pytest.mark.parametrize("cosine", [None, 1.0, 0.0, -1.0])
 def test_what_rounding_leaves_is_a_unit_quaternion(sine: list[float], cosine: float | None) -> None:
     assert np.linalg.norm(written(np.array(sine), cosine)) == pytest.approx(1.0, abs=1e-15)
+
+
+JOINTS = ("shoulder", "elbow", "wrist")
+STATE = {"shoulder": (0.1, -1.0), "elbow": (0.2, -2.0), "wrist": (0.3, -3.0), "finger": (9.0, 9.0)}
+
+
+@pytest.mark.parametrize("names", [*permutations(JOINTS), *permutations(STATE)])
+def test_joints_are_read_by_their_names(names: tuple[str, ...]) -> None:
+    position, velocity = map(list, zip(*(STATE[name] for name in names), strict=True))
+    q, qd = read_joints(JointState(name=names, position=position, velocity=velocity), JOINTS)
+    assert (q.tolist(), qd.tolist()) == ([0.1, 0.2, 0.3], [-1.0, -2.0, -3.0])
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [(("shoulder", "wrist"), "missing elbow"), (("shoulder", "elbow", "elbow", "wrist"), "twice elbow")],
+)
+def test_states_without_all_joints_are_refused(names: tuple[str, ...], reason: str) -> None:
+    state = JointState(name=names, position=[0.0] * len(names))
+    with pytest.raises(NameNotFoundError, match=f"joint_states: {reason}; valid: shoulder, elbow, wrist, each once"):
+        read_joints(state, JOINTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_each_measurement_is_answered_and_the_arm_is_held_against_gravity(robot:
     ("name", "value", "reason"),
     [
         ("law", "slotine_li_of_nobody", "slotine_li_of_nobody"),
-        ("joints", ["a", "b"], "7 different names"),
+        ("joints", ["a", "b"], "parameter joints: missing panda_joint1, "),
         ("joints", [f"ur5_joint{k}" for k in range(7)], "the arm has no ur5_joint0"),
     ],
 )
@@ -115,26 +116,27 @@ def test_deactivation_ramps_the_effort_down_and_nothing_follows(robot: TestRobot
     assert len(robot.efforts) == count
 
 
-def test_joints_in_the_order_of_the_arm_make_no_difference(robot: TestRobot, library: Library, probe: Probe) -> None:
+@pytest.mark.parametrize("configured", [(), (5, 6, 1, 0, 4, 2, 3)])
+def test_joints_in_the_order_of_the_arm_make_no_difference(
+    robot: TestRobot, library: Library, probe: Probe, configured: tuple[int, ...]
+) -> None:
+    """Nor do those of the parameter `joints`."""
     robot.set(freeze_on_start=True)
     plain = np.array([robot.activate(), *robot.steps(20)])
     robot.reset()
     order = [3, 0, 6, 2, 5, 1, 4]
     names = ["finger", *(library.joint_names[k] for k in order)]
     node = robot.node
-    robot.node = type(node)(
-        names,
-        1e-3,
-        context=probe.context,
-        cli_args=["--ros-args", "-r", "__node:=other", "-p", f"library:={library.path}", "-p", "freeze_on_start:=true"],
-        use_global_arguments=False,
-    )
+    given = [f"library:={library.path}", "freeze_on_start:=true"]
+    given += [f"joints:=[{', '.join(library.joint_names[k] for k in configured)}]"] * bool(configured)
+    arguments = ["--ros-args", "-r", "__node:=other", *chain.from_iterable(("-p", one) for one in given)]
+    robot.node = type(node)(names, 1e-3, context=probe.context, cli_args=arguments, use_global_arguments=False)
     try:
         robot.node.trigger_configure()
-        given = np.array([0.1, *Q[order]]), np.zeros(8), np.array([0.0, *robot.gravity[order]])
-        robot.node.step(1, *given, in_lockstep=False)
+        state = np.array([0.1, *Q[order]]), np.zeros(8), np.array([0.0, *robot.gravity[order]])
+        robot.node.step(1, *state, in_lockstep=False)
         robot.node.trigger_activate()
-        efforts = np.array([robot.node.step(k * 10**6, *given, in_lockstep=False).copy() for k in range(1, 22)])
+        efforts = np.array([robot.node.step(k * 10**6, *state, in_lockstep=False).copy() for k in range(1, 22)])
     finally:
         robot.node.destroy_node()
         robot.node = node

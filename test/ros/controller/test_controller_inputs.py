@@ -22,7 +22,7 @@ from thunder_controllers.host import Configuration, ControlSession, Library, Opt
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.ros.controller.frames import TargetFrames
 from thunder_controllers.ros.controller.inputs import Input, joint_point, pose_point, stream_input, target_inputs
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import LawError, NameNotFoundError
 
 TURN = Rotation.from_euler("xyz", [0.7, 0.1, -0.3])
 PLACE = np.array([0.5, 0.0, 0.45])
@@ -201,5 +201,5 @@ def test_a_joint_trajectory_is_followed(joint: Shell) -> None:
     target.follow(JointTrajectory(joint_names=["b", "a"], points=points))
     reference, _ = joint.reference_after(1001)
     np.testing.assert_allclose(reference, [0.5, 0.7, 0.0, 0.0, 0.0, 0.0], rtol=0, atol=1e-12)
-    with pytest.raises(LawError, match="joint_trajectory: joint_names a; valid: a, b"):
+    with pytest.raises(NameNotFoundError, match="joint_trajectory: joint_names: missing b; valid: a, b, each once"):
         target.follow(JointTrajectory(joint_names=["a"], points=points))

@@ -89,7 +89,7 @@ def test_a_library_may_be_announced(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": ["joint1"], "position": [0.0]}, "joint_states: no "),
+        ({"name": ["joint1"], "position": [0.0]}, "joint_states: missing "),
         ({"position": [0.0, 1.0]}, "joint_states: 2 values"),
         ({"position": [0.0, 1.0, float("nan"), 0.0]}, "not finite"),
     ],

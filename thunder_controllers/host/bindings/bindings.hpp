@@ -49,7 +49,8 @@ struct OptionalArrayText {
 };
 struct NamedArraysText {
   static constexpr auto name =
-      py::detail::const_name("collections.abc.Mapping[str, ") + ArrayText::name + py::detail::const_name("]");
+      py::detail::const_name("collections.abc.Mapping[str, ") + ArrayText::name +
+      py::detail::const_name(" | collections.abc.Mapping[str, float]]");
 };
 struct PathText {
   static constexpr auto name = py::detail::const_name("str | os.PathLike[str]");
@@ -109,11 +110,13 @@ py::typing::Tuple<int, py::ellipsis> shape_of(const thunder_entry& entry);
 /// Throws HostError(dimension) for a matrix of another shape, HostError(law) for what is not numeric.
 Matrix matrix_from(const py::handle& object, const thunder_entry& entry, std::string_view where);
 
-/// A copy of the same.
-std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where);
+/// A copy of the same; also from a mapping by names of joints, if the entry has a value for each. Throws as order_of too.
+std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const Library& library,
+                                const std::string& where);
 
 /// The same for each item of a mapping, by entry name. Throws as find_entry does.
-NamedValues named_values_from(const py::dict& values, const thunder_signal& signal, const std::string& where);
+NamedValues named_values_from(const py::dict& values, const thunder_signal& signal, const Library& library,
+                              const std::string& where);
 
 /// Throws HostError(dimension) unless the vector has that many elements.
 void check_size(const Vector& vector, int expected, const char* where);

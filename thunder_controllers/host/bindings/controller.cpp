@@ -137,8 +137,8 @@ GuardBits update(Controller& controller, double t, const Vector& q, const Vector
 void configure(Controller& controller, const PyLibrary& library, const std::string& law, const NamedArrays& gains,
                const NamedArrays& initial_state, const Options& options) {
   const thunder_law& found = library.get()->law(law);
-  controller.configure(library.get(), law, named_values_from(py::dict(gains), found.gains, law + ".gains"),
-                       named_values_from(py::dict(initial_state), found.state, law + ".initial_state"), options);
+  controller.configure(library.get(), law, named_values_from(py::dict(gains), found.gains, *library.get(), law + ".gains"),
+                       named_values_from(py::dict(initial_state), found.state, *library.get(), law + ".initial_state"), options);
 }
 
 void activate(Controller& controller, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& held_effort) {
@@ -200,7 +200,7 @@ void bind_references(py::class_<Controller>& bound) {
           "set_reference_entry",
           [](Controller& c, const std::string& name, const ArrayLike& values) {
             const std::string where = std::string(c.law().name) + ".reference";
-            c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), where));
+            c.set_reference_entry(name, values_from(values, find_entry(c.law().reference, name, where), *c.library(), where));
           },
           py::arg("name"), py::arg("values"),
           "Write one entry; standard ones that were not written since the last hold keep holding.\n\n"
@@ -226,7 +226,7 @@ void bind_adaptation(py::class_<Controller>& bound) {
           "set_gain",
           [](Controller& c, const std::string& name, const ArrayLike& values) {
             const std::string where = std::string(c.law().name) + ".gains";
-            c.set_gains({{name, values_from(values, find_entry(c.law().gains, name, where), where)}});
+            c.set_gains({{name, values_from(values, find_entry(c.law().gains, name, where), *c.library(), where)}});
           },
           py::arg("name"), py::arg("values"),
           "Change a gain, also while active. Raises as `configure` does; the gain is then unchanged.")

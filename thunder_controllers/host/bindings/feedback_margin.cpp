@@ -17,13 +17,21 @@ Array matrix_of(const std::vector<double>& values, py::ssize_t n) {
   return Array({n, n}, {row, row * n}, values.data());
 }
 
+/// All gains of a law, those that are not given by default.
+std::vector<double> gains_of(const PyLibrary& library, const thunder_law& law, const NamedArrays& given) {
+  const std::string where = std::string(law.name) + ".gains";
+  return changed_gains(law, default_values(law.gains), named_values_from(py::dict(given), law.gains, *library.get(), where));
+}
+
+NamedValues state_of(const PyLibrary& library, const thunder_law& law, const NamedArrays& given) {
+  return named_values_from(py::dict(given), law.state, *library.get(), std::string(law.name) + ".initial_state");
+}
+
 std::unique_ptr<RestingLaw> resting_law(const PyLibrary& library, const std::string& name, const NamedArrays& gains,
                                         const NamedArrays& initial_state, const Options& options) {
   const thunder_law& law = library.get()->law(name);
-  return std::make_unique<RestingLaw>(
-      library.get(), name,
-      changed_gains(law, default_values(law.gains), named_values_from(py::dict(gains), law.gains, name + ".gains")),
-      named_values_from(py::dict(initial_state), law.state, name + ".initial_state"), options);
+  return std::make_unique<RestingLaw>(library.get(), name, gains_of(library, law, gains),
+                                      state_of(library, law, initial_state), options);
 }
 
 py::typing::Tuple<Array, Array, Array> feedback_at(RestingLaw& law, const ArrayLike& q) {
@@ -38,7 +46,7 @@ py::typing::Tuple<Array, Array, Array> feedback_at(RestingLaw& law, const ArrayL
 
 void set_gain(RestingLaw& law, const std::string& name, const ArrayLike& values) {
   const std::string where = std::string(law.law().name) + ".gains";
-  law.set_gains({{name, values_from(values, find_entry(law.law().gains, name, where), where)}});
+  law.set_gains({{name, values_from(values, find_entry(law.law().gains, name, where), law.library(), where)}});
 }
 
 py::array_t<double> gain_of(const RestingLaw& law, const std::string& name) {
@@ -58,10 +66,8 @@ std::unique_ptr<FreeLaw> free_law(const PyLibrary& library, const std::string& n
   const thunder_law& law = library.get()->law(name);
   // By new: LawRunner neither moves nor copies.
   return std::unique_ptr<FreeLaw>(new FreeLaw{
-      library.get(),
-      changed_gains(law, default_values(law.gains), named_values_from(py::dict(gains), law.gains, name + ".gains")),
-      default_values(law.measurements), default_values(law.reference),
-      LawRunner(library.get(), law, named_values_from(py::dict(initial_state), law.state, name + ".initial_state"))});
+      library.get(), gains_of(library, law, gains), default_values(law.measurements), default_values(law.reference),
+      LawRunner(library.get(), law, state_of(library, law, initial_state))});
 }
 
 py::array_t<double> step_freely(FreeLaw& law, const ArrayLike& q, const ArrayLike& qd, const ArrayLike& applied_effort,
@@ -88,7 +94,8 @@ py::array_t<double> step_freely(FreeLaw& law, const ArrayLike& q, const ArrayLik
 void set_free_gain(FreeLaw& law, const std::string& name, const ArrayLike& values) {
   const std::string where = std::string(law.runner.law().name) + ".gains";
   const thunder_signal& gains = law.runner.law().gains;
-  law.gains = changed_gains(law.runner.law(), law.gains, {{name, values_from(values, find_entry(gains, name, where), where)}});
+  const thunder_entry& entry = find_entry(gains, name, where);
+  law.gains = changed_gains(law.runner.law(), law.gains, {{name, values_from(values, entry, *law.library, where)}});
 }
 
 void bind_free_law(py::module_& module) {

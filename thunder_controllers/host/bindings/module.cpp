@@ -101,16 +101,28 @@ Matrix matrix_from(const py::handle& object, const thunder_entry& entry, std::st
   return array;
 }
 
-std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const std::string& where) {
+std::vector<double> values_from(const py::handle& object, const thunder_entry& entry, const Library& library,
+                                const std::string& where) {
+  if (py::isinstance<py::dict>(object) && (entry.flags & THUNDER_ENTRY_JOINTS) != 0) {
+    const auto given = py::reinterpret_borrow<py::dict>(object);
+    std::vector<std::string> names;
+    for (const auto& item : given) names.emplace_back(py::str(item.first));
+    const char* const* const joints = library.data().joint_names;
+    order_of(names, {joints, joints + library.n_joints()}, where + "." + entry.name);
+    py::list values;
+    for (int i = 0; i < library.n_joints(); ++i) values.append(given[joints[i]]);
+    return values_from(values, entry, library, where);
+  }
   const Matrix array = matrix_from(object, entry, where);
   return {array.data(), array.data() + array.size()};
 }
 
-NamedValues named_values_from(const py::dict& values, const thunder_signal& signal, const std::string& where) {
+NamedValues named_values_from(const py::dict& values, const thunder_signal& signal, const Library& library,
+                              const std::string& where) {
   NamedValues named;
   for (const auto& [key, value] : values) {
     const auto name = py::cast<std::string>(key);
-    named[name] = values_from(value, find_entry(signal, name, where), where);
+    named[name] = values_from(value, find_entry(signal, name, where), library, where);
   }
   return named;
 }

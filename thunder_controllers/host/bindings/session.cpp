@@ -23,8 +23,10 @@ void bind_configuration(py::module_& module) {
       .def(py::init(&configuration_from), py::arg("library").none(false), py::kw_only(), py::arg("robot") = "",
            py::arg("law") = "", py::arg("joints") = std::vector<std::string>(),
            "Empty texts and names mean any robot, the only law, the library's joints.\n\n"
+           "Joints are the library's in any order, or as many others, matched by what tells each apart from the rest\n"
+           "(fr3_joint2 is panda_joint2), else by place.\n\n"
            "Raises BuildError for another robot, NameNotFoundError for a law that is not there or not the only one,\n"
-           "and DimensionError unless there are as many different joints as the library has.")
+           "and for joints that are missing, unknown or given twice.")
       .def_property_readonly("library", [](const PyConfiguration& c) { return c.source; },
                              "That it was chosen from.")
       .def_property_readonly("robot", &Configuration::robot, "Name of the robot.")
@@ -86,14 +88,14 @@ void bind_snapshot(py::module_& module) {
 }
 
 NamedValues gains_from(const Configuration& configuration, const Values& gains) {
-  return named_values_from(gains, configuration.law_data().gains, configuration.law + ".gains");
+  return named_values_from(gains, configuration.law_data().gains, *configuration.library, configuration.law + ".gains");
 }
 
 std::unique_ptr<ControlSession> session_from(const PyConfiguration& configuration, const Options& options,
                                              const Values& gains, const Values& estimates) {
   return std::make_unique<ControlSession>(
       configuration, options, gains_from(configuration, gains),
-      named_values_from(estimates, configuration.law_data().state, configuration.law + ".initial_state"));
+      named_values_from(estimates, configuration.law_data().state, *configuration.library, configuration.law + ".initial_state"));
 }
 
 int joints_of(const ControlSession& session) { return session.configuration().library->n_joints(); }

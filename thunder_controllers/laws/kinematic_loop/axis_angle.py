@@ -90,7 +90,7 @@ class AxisAngleLoop:
         limits = robot.model.limits("velocity")
         speed_limit = signals.gain(
             "speed_limit",
-            size=robot.n,
+            size="joints",
             default=np.where(np.isfinite(limits), SPEED_SHARE * limits, UNLIMITED_SPEED),
             bounds=(1e-3, UNLIMITED_SPEED),
             unit="rad/s|m/s",

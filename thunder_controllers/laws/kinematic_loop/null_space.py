@@ -57,7 +57,7 @@ def _away_from_limits(robot: RobotExpressions, signals: Signals, options: Option
         raise options.error(f"{robot.model.name} has no joint limits", "redundancy=posture, none")
     margin = signals.gain(
         "limit_margin",
-        size=robot.n,
+        size="joints",
         default=np.where(np.isfinite(upper - lower), MARGIN * (upper - lower), MARGIN),
         bounds=(1e-3, 10.0),
         unit="rad|m",
@@ -65,7 +65,7 @@ def _away_from_limits(robot: RobotExpressions, signals: Signals, options: Option
     )
     speed = signals.gain(
         "limit_speed",
-        size=robot.n,
+        size="joints",
         default=np.where(np.isfinite(speeds), AVOIDANCE * speeds, UNLIMITED_SPEED),
         bounds=(0.0, 100.0),
         unit="rad/s|m/s",

@@ -34,7 +34,7 @@ def acceleration_limit(robot: RobotExpressions, signals: Signals) -> SX:
     limits = robot.model.limits("acceleration")
     return signals.gain(
         "acceleration_limit",
-        size=robot.n,
+        size="joints",
         default=np.where(np.isfinite(limits), limits, UNLIMITED),
         bounds=(1e-3, 1e6),
         unit="rad/s²|m/s²",

@@ -122,7 +122,7 @@ class ContactObserver:
         limits = signals.robot.model.limits("effort")
         threshold = signals.gain(
             "contact_threshold",
-            size=limits.size,
+            size="joints",
             default=np.where(np.isfinite(limits), THRESHOLD + THRESHOLD_SHARE * limits, UNLIMITED),
             bounds=(1e-6, 1e6),
             unit="N·m|N",

@@ -194,7 +194,12 @@ class OffsetAdaptation:
             doc="Reference velocity of a joint below which its ô does not adapt; from twice that on it does in full.",
         )
         self._upper = signals.gain(
-            "offset_upper", size=n, default=upper, bounds=(0.0, 1e4), unit="N·m|N", doc="Bounds of ô, either way."
+            "offset_upper",
+            size="joints",
+            default=upper,
+            bounds=(0.0, 1e4),
+            unit="N·m|N",
+            doc="Bounds of ô, either way.",
         )
         self._rates = chosen.astype(float) * ca.repmat(reciprocal(gamma), n)
         self._regressor = ca.diag(_moving(signals, qd_r, speed))

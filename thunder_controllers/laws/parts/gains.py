@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -67,7 +68,7 @@ def joint_damping_gain(robot: RobotExpressions, signals: Signals, fastest: float
     """Declare K_d, the feedback on s or ė per joint, shape (n,); by default it is `damping_by_inertia`."""
     return signals.gain(
         "K_d",
-        size=robot.n,
+        size="joints",
         default=damping_by_inertia(robot, fastest),
         bounds=(0.0, LARGEST),
         unit="N·m·s/rad",
@@ -79,7 +80,7 @@ def error_bandwidth_gain(robot: RobotExpressions, signals: Signals) -> ca.SX:
     """Declare Lambda, by which q̇_r turns errors of positions into velocities, per joint, shape (n,)."""
     return signals.gain(
         "Lambda",
-        size=robot.n,
+        size="joints",
         default=BANDWIDTH,
         bounds=(0.0, 200.0),
         unit="1/s",
@@ -168,7 +169,9 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.array([float(f"{value:.3g}") for value in values])
 
 
-def error_dynamics_gains(signals: Signals, size: int, inertia: float | None = None) -> tuple[ca.SX, ca.SX]:
+def error_dynamics_gains(
+    signals: Signals, size: int | Literal["joints"], inertia: float | None = None
+) -> tuple[ca.SX, ca.SX]:
     """Declare R_0 and R_1 of ë + R_1 ė + R_0 e = 0, each (size,), critically damped with Λ for a bandwidth by default.
 
     They are accelerations, whatever the robot's inertia; or efforts, for an inertia [kg·m²].

@@ -53,7 +53,7 @@ class RotorAdaptation:
         )
         self._inertia = signals.gain(
             "joint_inertia",
-            size=robot.n,
+            size="joints",
             default=least_joint_inertia(robot),
             bounds=(0.0, 1e6),
             unit="kg·m²|kg",

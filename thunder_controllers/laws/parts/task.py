@@ -104,7 +104,7 @@ def posture_error(robot: RobotExpressions, signals: Signals, bandwidth: float) -
     )
     q_home = signals.gain(
         "q_home",
-        size=robot.n,
+        size="joints",
         default=0.5 * (np.where(has_range, lower, 0.0) + np.where(has_range, upper, 0.0)),
         bounds=(-1e3, 1e3),
         unit="rad|m",

@@ -112,7 +112,7 @@ class ErrorDynamics:
         friction = FrictionTerms(robot, qd, options["friction"])
         inertia = ScalarInertia(robot, signals, M)
         self.beta = inertia.beta
-        R_0, self.R_1 = error_dynamics_gains(signals, robot.n, inertia.mean)
+        R_0, self.R_1 = error_dynamics_gains(signals, "joints", inertia.mean)
         y, y_d = (C @ velocity + friction.viscous * velocity for velocity in (qd, reference.qd))
         feedback = R_0 * self.e + self.R_1 * self.e_dot
         known = y + G + friction.coulomb
@@ -131,7 +131,7 @@ class ErrorDynamics:
 def _effort_limit(robot: RobotExpressions, signals: Signals) -> SX:
     return signals.gain(
         "effort_limit",
-        size=robot.n,
+        size="joints",
         default=np.minimum(robot.model.limits("effort"), NO_LIMIT),
         bounds=(1e-3, NO_LIMIT),
         unit="N·m|N",

@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from thunder_dynamics.errors import DimensionError, NameNotFoundError
+from thunder_controllers.fields import order_of
+from thunder_dynamics.errors import DimensionError
 
 FloatArray = NDArray[np.float64]
 
@@ -82,17 +83,16 @@ def read_joints(message: JointState, joints: Sequence[str]) -> tuple[FloatArray,
     """Return position [rad or m] and velocity [rad/s or m/s] of `joints`; velocities that are not given are zero.
 
     Raises:
-        NameNotFoundError: if a joint is missing.
+        NameNotFoundError: if a joint is missing, or there twice.
         DimensionError: if names and values differ in number, or a value is not finite.
     """
-    names, where = list(message.name), "joint_states"
-    if missing := [joint for joint in joints if joint not in names]:
-        raise NameNotFoundError(f"no {', '.join(missing)}", where=where, valid=", ".join(joints))
+    where, n = "joint_states", len(message.name)
+    order = order_of(message.name, joints, where, others=True)
     taken = []
-    for what, values in (("position", message.position), ("velocity", message.velocity or [0.0] * len(names))):
-        if len(values) != len(names):
-            raise DimensionError(f"{len(values)} values of {what}", where=where, valid=str(len(names)))
-        taken.append(np.array([values[names.index(joint)] for joint in joints], dtype=float))
+    for what, values in (("position", message.position), ("velocity", message.velocity or [0.0] * n)):
+        if len(values) != n:
+            raise DimensionError(f"{len(values)} values of {what}", where=where, valid=str(n))
+        taken.append(np.array([values[place] for place in order], dtype=float))
         if not np.isfinite(taken[-1]).all():
             raise DimensionError(f"a {what} is not finite", where=where, valid="finite numbers")
     return taken[0], taken[1]

@@ -19,10 +19,13 @@ from thunder_controllers.host import (
 from thunder_controllers.package_uri import resolve
 from thunder_controllers.ros.common.declarations import Kind, Parameter, Values
 from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import ThunderError
 
 GAIN_PREFIX = "gains."
 """Gain K_d of the law is the parameter gains.K_d, declared when the node is configured."""
+
+OF_JOINTS = " In the order of the library's joints."
 
 
 class ConfigurationError(ThunderError):
@@ -56,7 +59,7 @@ def gain_parameters(configuration: Configuration) -> tuple[Parameter, ...]:
             GAIN_PREFIX + gain.name,
             Kind.DOUBLE if gain.size == 1 else Kind.DOUBLES,
             gain.defaults.item() if gain.size == 1 else tuple(gain.defaults.ravel(order="F").tolist()),
-            gain.description,
+            gain.description + OF_JOINTS * bool(gain.flags & EntryFlag.JOINTS),
             unit=gain.unit,
             lower=float(gain.lower.min()),
             upper=float(gain.upper.max()),

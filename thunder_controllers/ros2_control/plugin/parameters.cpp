@@ -100,7 +100,9 @@ rcl_interfaces::msg::ParameterDescriptor describe(const std::string& text, const
 /// The bounds of an array's elements are said in words.
 rcl_interfaces::msg::ParameterDescriptor descriptor_of(const thunder_entry& entry) {
   const double upper = thunder::entry_size(entry) == 1 ? entry.upper[0] : thunder::kInfinity;
-  auto descriptor = describe(entry.description, entry.unit, entry.lower[0], upper);
+  const bool is_of_joints = (entry.flags & THUNDER_ENTRY_JOINTS) != 0;
+  const std::string text = std::string(entry.description) + (is_of_joints ? " In the order of the library's joints." : "");
+  auto descriptor = describe(text, entry.unit, entry.lower[0], upper);
   descriptor.dynamic_typing = true;  // others cannot be taken back; `numbers` checks the type
   if (descriptor.floating_point_range.empty()) descriptor.additional_constraints = bounds_of(entry);
   return descriptor;

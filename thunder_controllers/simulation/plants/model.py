@@ -358,7 +358,7 @@ def _bodies(robot: RobotModel) -> RobotModel:
 
 def _rubbed(model: RobotModel, friction: Friction, where: str) -> tuple[Link, ...]:
     viscous, coulomb = (
-        per_joint(value, model.n, f"{where}: friction") for value in (friction.viscous, friction.coulomb)
+        per_joint(value, model.joint_names, f"{where}: friction") for value in (friction.viscous, friction.coulomb)
     )
     return tuple(
         replace(link, friction=(float(v),), coulomb=float(c))

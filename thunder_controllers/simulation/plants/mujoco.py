@@ -112,7 +112,7 @@ class MujocoPlant(Plant):
                 (model.dof_damping, self.options.friction.viscous),
                 (model.dof_frictionloss, self.options.friction.coulomb),
             ):
-                target[self._order] = per_joint(value, self.n, f"{self.where}: friction")
+                target[self._order] = per_joint(value, self.joints, f"{self.where}: friction")
         self._qpos, self._qvel, self._ctrl = data.qpos, data.qvel, data.ctrl
         self._kinematics = mujoco.MjData(model)
 

@@ -72,8 +72,8 @@ class Plant(ABC):
         self.where = where
         whole, self._late = divmod(self._delay_steps(), options.substeps)
         self._delay = np.zeros((whole, self.n))
-        self.drive_gain = per_joint(options.drive_gain, self.n, f"{where}: drive_gain")
-        self._lag = _Lag(per_joint(options.torque_lag, self.n, f"{where}: torque_lag"), self.timestep)
+        self.drive_gain = per_joint(options.drive_gain, self.joints, f"{where}: drive_gain")
+        self._lag = _Lag(per_joint(options.torque_lag, self.joints, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self._restart_sensors()
         for name in options.wrapped:
@@ -92,7 +92,7 @@ class Plant(ABC):
 
     def _restart_sensors(self) -> None:
         """Those of the joints; of the motors, alike, with noise of their own; and that of the end effector."""
-        common = self.options, self.n, self.period
+        common = self.options, self.joints, self.period
         self._sensors = Sensors(*common, self._seed, self.where)
         self._motor_sensors = Sensors(*common, (self._seed, *b"motors"), self.where)
         self._measured: tuple[FloatArray, FloatArray] = np.zeros(self.n), np.zeros(self.n)
@@ -103,18 +103,20 @@ class Plant(ABC):
     def _rotor_inertias(self, described: ArrayLike) -> FloatArray:
         """True reflected rotor inertias (n,): those described, zero where that is NaN, as the options change them."""
         options, where = self.options, f"{self.where}: rotor"
-        own = np.nan_to_num(described) if options.rotors is None else per_joint(options.rotors, self.n, f"{where}s")
-        return np.asarray(own + per_joint(options.rotor_inertia, self.n, f"{where}_inertia"))
+        own = (
+            np.nan_to_num(described) if options.rotors is None else per_joint(options.rotors, self.joints, f"{where}s")
+        )
+        return np.asarray(own + per_joint(options.rotor_inertia, self.joints, f"{where}_inertia"))
 
     def _stiffness(self) -> FloatArray:
         """True stiffness of the springs over the described one, (n,)."""
-        return per_joint(self.options.stiffness, self.n, f"{self.where}: stiffness")
+        return per_joint(self.options.stiffness, self.joints, f"{self.where}: stiffness")
 
     def _effort_offsets(self, described: ArrayLike) -> FloatArray:
         """True effort offsets (n,): those described, unless the options say otherwise."""
         offsets = self.options.offsets
         where = f"{self.where}: offsets"
-        return np.array(described, float) if offsets is None else per_joint(offsets, self.n, where)
+        return np.array(described, float) if offsets is None else per_joint(offsets, self.joints, where)
 
     @property
     def timestep(self) -> float:

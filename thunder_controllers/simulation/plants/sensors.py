@@ -66,16 +66,18 @@ class Sensors:
     v_k = v_{k−1} + (1 − e^{−2πfΔ})((q_k − q_{k−1})/Δ − v_{k−1}), one call per control period Δ; f is the cut-off.
     """
 
-    def __init__(self, options: PlantOptions, n: int, period: float, seed: int | Sequence[int], where: str) -> None:
+    def __init__(
+        self, options: PlantOptions, joints: Sequence[str], period: float, seed: int | Sequence[int], where: str
+    ) -> None:
         noise = options.noise
         self._differences = options.velocity == "differences"
         self.act = noise.acts or self._differences
-        self._n = n
+        self._n = len(joints)
         self._period = period
         self._weight = -np.expm1(-2.0 * np.pi * options.velocity_cutoff * period)
         pairs = ((noise.q_std, noise.qd_std), (noise.q_resolution, noise.qd_resolution))
         self._std, self._resolution = (
-            np.concatenate([per_joint(value, n, f"{where}: noise") for value in pair]) for pair in pairs
+            np.concatenate([per_joint(value, joints, f"{where}: noise") for value in pair]) for pair in pairs
         )
         self._rounds = bool(np.any(self._resolution))
         self._rng = np.random.default_rng(seed)

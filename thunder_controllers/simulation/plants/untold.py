@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from thunder_controllers.fields import numbers
 from thunder_controllers.host import MARGIN_DELAY, Note
 from thunder_controllers.simulation.plants.model import joint_friction
 from thunder_controllers.simulation.plants.plant import Plant
@@ -29,7 +30,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     notes = [] if "friction" in options else _friction(plant, model, law)
     notes += [] if "offsets" in options else _offsets(plant, model, law)
     notes += _tool(plant, law, options)
-    delay, lag = plant.options.torque_delay, float(np.max(plant.options.torque_lag))
+    delay, lag = plant.options.torque_delay, float(numbers(plant.options.torque_lag).max())
     if delay + lag > MARGIN_DELAY * plant.period:
         option = f" --lag {lag:g}" if lag else ""
         text = (

@@ -21,18 +21,35 @@ inline std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values
   return text;
 }
 
-/* Read ten values for each link, in the order of the file; block and flow style, what else links have is passed over. */
+inline std::string unquoted(const std::string& name) {
+  const bool is_quoted = name.size() > 1 && name.front() == name.back() && (name.front() == '\'' || name.front() == '"');
+  return is_quoted ? name.substr(1, name.size() - 2) : name;
+}
+
+/* Read ten values for each link, by the links' names or numbers (link1 and so on), or in the order of the file where it has none of them; block and
+ * flow style, what else links have is passed over. */
 inline std::vector<double> read_inertial(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_par_REG wrote");
   std::vector<double> values;
-  std::string text, piece;
+  std::vector<std::string> links;
+  std::string text, piece, link;
   int depth = 0, number = 0;
   const auto take = [&] {
     const auto colon = piece.find(':');
     const std::string key = trimmed(piece.substr(0, colon)), value = colon == std::string::npos ? "" : trimmed(piece.substr(colon + 1));
     piece.clear();
-    if (key == "inertial") values.insert(values.end(), 10, std::nan(""));
+    if (value.empty()) {
+      for (std::size_t i = 0; i < std::size(link_names); ++i)
+        if (unquoted(key) == "link" + std::to_string(i + 1)) link = link_names[i];
+      for (const char* name : link_names)
+        if (unquoted(key) == name) link = name;
+    }
+    if (key == "inertial") {
+      values.insert(values.end(), 10, std::nan(""));
+      links.push_back(link);
+      link.clear();
+    }
     for (std::size_t k = 0; k < 10; ++k) {
       if (key != REG_keys[k]) continue;
       if (values.empty()) fail(file, number, "'" + key + "' of no link; valid: dynamics: {link: {inertial: {mass: ...}}}");
@@ -54,6 +71,14 @@ inline std::vector<double> read_inertial(const std::string& file) {
     fail(file, number, std::to_string(values.size() / 10) + " links; valid: " + std::to_string(std::size(file_DYN) / 10));
   for (std::size_t i = 0; i < values.size(); ++i)
     if (std::isnan(values[i])) fail(file, number, "link " + std::to_string(i / 10 + 1) + " has no " + REG_keys[i % 10]);
-  return values;
+  if (std::all_of(links.begin(), links.end(), [](const std::string& name) { return name.empty(); })) return values;
+  std::vector<double> sorted;
+  for (const char* name : link_names) {
+    const auto found = std::find(links.begin(), links.end(), name);
+    if (found == links.end()) fail(file, number, "no link '" + std::string(name) + "'; valid: the links of the robot, each once");
+    const auto block = values.begin() + 10 * (found - links.begin());
+    sorted.insert(sorted.end(), block, block + 10);
+  }
+  return sorted;
 }
 

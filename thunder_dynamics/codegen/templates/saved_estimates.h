@@ -6,8 +6,7 @@ struct Estimates {
 };
 
 inline std::size_t link_index(std::string name, const std::string& file, int line) {
-  if (name.size() > 1 && name.front() == name.back() && (name.front() == '\'' || name.front() == '"'))
-    name = name.substr(1, name.size() - 2);
+  name = unquoted(name);
   std::string valid;
   std::size_t index = 0;
   for (const char* candidate : link_names) {
@@ -21,7 +20,12 @@ inline std::size_t link_index(std::string name, const std::string& file, int lin
 inline bool read_estimates(Estimates& estimates, const std::string& key, const std::string& value, const std::string& file, int line) {
   if (key == "links") {
     if (value != "[]")
-      for (const std::string& name : items(value, file, line)) estimates.links.push_back(link_index(name, file, line));
+      for (const std::string& name : items(value, file, line)) {
+        const std::size_t link = link_index(name, file, line);
+        if (std::count(estimates.links.begin(), estimates.links.end(), link))
+          fail(file, line, "twice the link '" + std::string(link_names[link]) + "'; valid: each once");
+        estimates.links.push_back(link);
+      }
   } else if (key == "pi_hat") {
     estimates.values = numbers(value, file, line);
     estimates.line = line;

@@ -22,6 +22,7 @@ extern "C" {
 #define THUNDER_ENTRY_INITIAL 8    /* state: starts with what `initial` gives, unless a host is told otherwise        */
 #define THUNDER_ENTRY_AGE 16       /* measurements: time [s] since the entry before it was measured; a host fills it in   */
 #define THUNDER_ENTRY_MEASURED 32  /* telemetry: outside [lower, upper] a law goes without what it measures; a host says so */
+#define THUNDER_ENTRY_JOINTS 64    /* gains: a value for each joint, in the order of joint_names                          */
 
 /* One named, shaped, unit-bearing block of a flat vector. */
 typedef struct thunder_entry {

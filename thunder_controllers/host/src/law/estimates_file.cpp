@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "thunder/host/error.hpp"
+#include "thunder/host/law/estimates.hpp"
 #include "thunder/host/library/verified_file.hpp"
 
 namespace thunder {
@@ -138,13 +139,17 @@ std::string shown(const std::vector<std::string>& texts, bool is_list) {
   return "[" + (texts.empty() ? "" : join(texts)) + "]";
 }
 
-void check_owner(const Document& document, const char* key, const std::vector<std::string>& expected, bool is_list,
-                 const std::string& where) {
-  const Value& value = document.at(key);
+std::vector<std::string> texts_of(const Value& value) {
   std::vector<std::string> texts;
   for (const Text& one : value.texts) texts.push_back(one.text);
-  if (value.is_list == is_list && texts == expected) return;
-  refuse(std::string(key) + " is " + shown(texts, value.is_list), where, shown(expected, is_list));
+  return texts;
+}
+
+void check_owner(const Document& document, const char* key, const std::string& expected, const std::string& where) {
+  const Value& value = document.at(key);
+  const std::vector<std::string> texts = texts_of(value);
+  if (!value.is_list && texts == std::vector<std::string>{expected}) return;
+  refuse(std::string(key) + " is " + shown(texts, value.is_list), where, in_quotes(expected));
 }
 
 std::vector<double> numbers(const Value& value, const thunder_entry& entry, const std::string& where) {
@@ -163,6 +168,18 @@ std::vector<double> numbers(const Value& value, const thunder_entry& entry, cons
     found.push_back(*number);
   }
   return found;
+}
+
+/// The bodies of links, a block of numbers each, in the order of the configuration.
+Value ordered(const Value& value, const std::vector<std::size_t>& order) {
+  const std::size_t size = value.texts.size() / std::max<std::size_t>(order.size(), 1);
+  if (!value.is_list || order.empty() || value.texts.size() % order.size() != 0) return value;
+  Value sorted{true};
+  for (const std::size_t place : order) {
+    const auto block = value.texts.begin() + static_cast<std::ptrdiff_t>(place * size);
+    sorted.texts.insert(sorted.texts.end(), block, block + static_cast<std::ptrdiff_t>(size));
+  }
+  return sorted;
 }
 
 /// The shortest text that is this number, with a point: YAML 1.1 takes 1e-05 for a word.
@@ -220,12 +237,16 @@ NamedValues read_estimates(const fs::path& path, const Configuration& configurat
   std::vector<std::string> known = {kRobot, kLaw, kLinks};
   for (const thunder_entry* entry : entries) known.emplace_back(entry->name);
   check_keys(document, known, where);
-  check_owner(document, kRobot, {configuration.robot()}, false, where);
-  check_owner(document, kLaw, {configuration.law}, false, where);
-  check_owner(document, kLinks, configuration.links, true, where);
+  check_owner(document, kRobot, configuration.robot(), where);
+  check_owner(document, kLaw, configuration.law, where);
+  const Value& links = document.at(kLinks);
+  if (!links.is_list) refuse(std::string(kLinks) + " is " + shown(texts_of(links), false), where, "a list of names");
+  const std::vector<std::size_t> order = order_of(texts_of(links), configuration.links, where + ": " + kLinks);
   NamedValues values;
   for (const thunder_entry* entry : entries) {
-    values[entry->name] = numbers(document.at(entry->name), *entry, where + ": " + entry->name);
+    const Value& value = document.at(entry->name);
+    const bool is_of_links = entry->name == std::string(kEstimateEntry);
+    values[entry->name] = numbers(is_of_links ? ordered(value, order) : value, *entry, where + ": " + entry->name);
   }
   return values;
 }

@@ -7,6 +7,36 @@
 #include <cmath>
 
 namespace thunder {
+namespace {
+
+/// The place among `known` of each of the given names, which are different ones, and all of them if asked for.
+std::vector<std::size_t> places(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                                const std::string& where, bool are_all) {
+  std::vector<std::string> missing = known;
+  std::vector<std::string> unknown;
+  std::vector<std::string> twice;
+  std::vector<std::size_t> found;
+  for (const std::string& name : given) {
+    const auto left = std::find(missing.begin(), missing.end(), name);
+    const auto place = std::find(known.begin(), known.end(), name);
+    if (place == known.end()) {
+      unknown.push_back(name);
+    } else if (left == missing.end()) {
+      twice.push_back(name);
+    } else {
+      missing.erase(left);
+      found.push_back(static_cast<std::size_t>(place - known.begin()));
+    }
+  }
+  std::vector<std::string> wrong;
+  if (are_all && !missing.empty()) wrong.push_back("missing " + join(missing));
+  if (!unknown.empty()) wrong.push_back("unknown " + join(unknown));
+  if (!twice.empty()) wrong.push_back("twice " + join(twice));
+  if (wrong.empty()) return found;
+  throw HostError(ErrorKind::name_not_found, join(wrong), where, join(known) + (are_all ? ", each once" : ""));
+}
+
+}  // namespace
 
 std::string format(double value, int digits) {
   std::array<char, 32> buffer{};
@@ -35,6 +65,19 @@ std::string join(const std::vector<std::string>& names) {
   std::string text = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) text += ", " + names[i];
   return text;
+}
+
+std::vector<std::size_t> places_of(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                                   const std::string& where) {
+  return places(given, known, where, false);
+}
+
+std::vector<std::size_t> order_of(const std::vector<std::string>& given, const std::vector<std::string>& wanted,
+                                  const std::string& where) {
+  const std::vector<std::size_t> found = places(given, wanted, where, true);
+  std::vector<std::size_t> order(found.size());
+  for (std::size_t k = 0; k < found.size(); ++k) order[found[k]] = k;
+  return order;
 }
 
 bool all_finite(const double* values, int count) noexcept {

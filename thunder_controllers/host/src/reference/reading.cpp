@@ -79,7 +79,7 @@ std::vector<double> ReferenceReader::sample(const TimedJoints& point) const {
   const auto append = [&](const std::vector<double>& values, const std::string& field, bool is_optional) {
     if (values.size() != n && !(is_optional && values.empty())) {
       refuse(std::to_string(values.size()) + " " + field, "joint_reference",
-             std::to_string(n) + ", in the order of the parameter joints" + (is_optional ? ", or none" : ""));
+             std::to_string(n) + ", in the order of the library's joints" + (is_optional ? ", or none" : ""));
     }
     if (!all_finite(values.data(), static_cast<int>(values.size()))) {
       refuse(field + " are not finite", "joint_reference", "numbers");
@@ -138,23 +138,9 @@ std::vector<double> ReferenceReader::wrench(const std::string& frame, const Twis
   return {wrench.begin(), wrench.end()};
 }
 
-/// Where each of the robot's joints stands in the message.
-std::vector<std::size_t> ReferenceReader::order_of(const std::vector<std::string>& names) const {
-  const std::vector<std::string>& joints = configuration_.joints;
-  std::vector<std::size_t> order;
-  for (const std::string& joint : joints) {
-    const auto found = std::find(names.begin(), names.end(), joint);
-    if (found != names.end()) order.push_back(static_cast<std::size_t>(found - names.begin()));
-  }
-  if (order.size() != joints.size() || names.size() != joints.size()) {
-    refuse("joint_names " + join(names), "joint_trajectory", join(joints));
-  }
-  return order;
-}
-
 std::vector<TimedJoints> ReferenceReader::joints(const std::vector<std::string>& names,
                                                  const std::vector<TimedJoints>& points) const {
-  const std::vector<std::size_t> order = order_of(names);
+  const std::vector<std::size_t> order = order_of(names, configuration_.joints, "joint_trajectory: joint_names");
   std::vector<TimedJoints> read;
   for (const TimedJoints& given : points) {
     const std::string where = point_name("joint_trajectory", read.size());

@@ -44,12 +44,12 @@ std::vector<double> joint_bounds(const std::vector<JointTolerance>& given, const
                                  const char* where) {
   const std::size_t n = joints.size();
   std::vector<double> bounds(2 * n, kNone);
-  for (const JointTolerance& tolerance : given) {
-    const auto found = std::find(joints.begin(), joints.end(), tolerance.name);
-    if (found == joints.end()) {
-      throw HostError(ErrorKind::law, "no joint '" + tolerance.name + "'", where, thunder::join(joints));
-    }
-    const auto i = static_cast<std::size_t>(found - joints.begin());
+  std::vector<std::string> names;
+  for (const JointTolerance& tolerance : given) names.push_back(tolerance.name);
+  const std::vector<std::size_t> places = thunder::places_of(names, joints, where);
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const JointTolerance& tolerance = given[k];
+    const std::size_t i = places[k];
     refuse_tolerance(tolerance.acceleration, "an acceleration", where, "positions and velocities, 0 for none");
     bounds[i] = bound(tolerance.position, where);
     bounds[n + i] = bound(tolerance.velocity, where);

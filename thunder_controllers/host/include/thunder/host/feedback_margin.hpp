@@ -57,6 +57,7 @@ class RestingLaw {
              const NamedValues& initial_state, const Options& options);
 
   const thunder_law& law() const noexcept { return law_.law(); }
+  const Library& library() const noexcept { return law_.library(); }
   std::size_t n_joints() const noexcept { return qd_.size(); }
   const std::vector<double>& gains() const noexcept { return gains_; }
   /// Throws as changed_gains does; no gain is changed then.

@@ -22,7 +22,7 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
 
 /// The one list of options, a row each: OPTION(type, name, default, bounds, unit, text). The struct, its checks, the
 /// Python class, the parameters of the controllers, the section `host` of scenarios and their pages are made of it.
-/// A vector has a value per joint; an empty one stands for the library's limits, see limits_of.
+/// A vector has a value per joint, in the library's order; an empty one stands for the library's limits, see limits_of.
 #define THUNDER_OPTIONS(OPTION)                                                                                          \
   OPTION(bool, gravity_compensated_by_robot, false, kSwitch, "",                                                         \
          "The robot adds its own gravity torque to the command: true on a Franka, false in MuJoCo.")                     \
@@ -63,12 +63,13 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, " \
          "on average over 10 ms.")                                                                                       \
   OPTION(std::vector<double>, effort_limit, {}, (Bounds{0.0, false, kFinite}), "N·m or N",                               \
-         "Largest effort of each joint; the library's if none is given.")                                                \
+         "Largest effort of each joint, in the library's order; the library's if none is given.")                        \
   OPTION(std::vector<double>, effort_rate_limit, {}, (Bounds{0.0, false, kFinite}), "N·m/s or N/s",                      \
-         "Largest rate of the effort of each joint, below 1000 N·m/s on a Franka; the library's if none is given, and "  \
-         "where that has none: from zero to the effort limit in 25 periods.")                                            \
+         "Largest rate of the effort of each joint, in the library's order, below 1000 N·m/s on a Franka; the "          \
+         "library's if none is given, and where that has none: from zero to the effort limit in 25 periods.")            \
   OPTION(std::vector<double>, velocity_limit, {}, kAboveZero, "rad/s or m/s",                                            \
-         "Velocity of each joint beyond which it is too fast; the library's if none is given.")                          \
+         "Velocity of each joint, in the library's order, beyond which it is too fast; the library's if none is "        \
+         "given.")                                                                                                       \
   OPTION(double, velocity_limit_patience, 0.5, kAboveZero, "s",                                                          \
          "A joint faster than its velocity limit for longer than this, less half the time in which none is, has run "    \
          "away: a stop latches. Infinite: never.")                                                                       \
@@ -80,9 +81,10 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "Take gains whose velocity feedback is computed to be unstable at rest even without delay; otherwise they are " \
          "refused, when the controller is configured and when they change.")                                             \
   OPTION(std::vector<double>, stop_damping, {}, (Bounds{0.0, true, kFinite}), "N·m·s/rad or N·s/m",                      \
-         "Viscous friction of the brake for each joint, with as much dry friction as it is at the velocity limit; what " \
-         "the arm's inertia does not bear of it is left out. Zero: the joint is not braked. If none is given: a quarter " \
-         "of the library's effort limit per velocity limit; where that is infinite, dry friction alone.")
+         "Viscous friction of the brake for each joint, in the library's order, with as much dry friction as it is at"   \
+         " the velocity limit; what the arm's inertia does not bear of it is left out. Zero: the joint is not braked."   \
+         " If none is given: a quarter of the library's effort limit per velocity limit; where that is infinite, dry "   \
+         "friction alone.")
 
 /// How a controller guards its input and output. The defaults suit a 1 kHz effort interface.
 struct Options {

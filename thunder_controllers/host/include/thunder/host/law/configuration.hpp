@@ -28,9 +28,10 @@ struct Configuration {
 
 /// Choose what is to run, and check it against the library.
 ///
-/// Args: robot, its name, empty for any; law, empty for the only one; joints, empty for the library's names.
+/// Args: robot, its name, empty for any; law, empty for the only one; joints, empty for the library's names: these in any
+/// order, or as many others, matched by what tells each apart from the rest (fr3_joint2 is panda_joint2), else by place.
 /// Throws HostError(build) for another robot, HostError(name_not_found) for a law that is not there, or where there is
-/// not exactly one to choose, HostError(dimension) unless there are as many different joints as the library has.
+/// not exactly one to choose, and for joints that are missing, unknown or given twice.
 Configuration make_configuration(std::shared_ptr<const Library> library, const std::string& robot,
                                  const std::string& law, const std::vector<std::string>& joints);
 

@@ -35,6 +35,8 @@ class LawRunner {
   /// Throws as write_entries does, if the initial values do not fit the law's state.
   LawRunner(std::shared_ptr<const Library> library, const thunder_law& law, const NamedValues& initial_state);
 
+  const Library& library() const noexcept { return *library_; }
+
   // The step's result pointers point into this object's own vectors.
   LawRunner(const LawRunner&) = delete;
   LawRunner& operator=(const LawRunner&) = delete;

@@ -29,6 +29,17 @@ std::optional<double> parse_number(const std::string& text) noexcept;
 /// Names separated by commas; "none" if there are none.
 std::string join(const std::vector<std::string>& names);
 
+/// The place among `known` of each of the given names: lists meet by names, never by places.
+///
+/// Throws HostError(name_not_found) that says which names are unknown or given twice.
+std::vector<std::size_t> places_of(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                                   const std::string& where);
+
+/// The place among `given` of each of the wanted names, which are all there, each once. Throws as places_of does, also
+/// for names that are missing.
+std::vector<std::size_t> order_of(const std::vector<std::string>& given, const std::vector<std::string>& wanted,
+                                  const std::string& where);
+
 /// True if none of the values is infinite or NaN.
 bool all_finite(const double* values, int count) noexcept;
 

@@ -61,7 +61,6 @@ class ReferenceReader {
 
  private:
   void check_frame(const std::string& frame, const std::string& where) const;
-  std::vector<std::size_t> order_of(const std::vector<std::string>& names) const;
 
   Configuration configuration_;
   Frames frames_;
