@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.archive import read_arrays
+from thunder_controllers.bag import read_joint_states
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.columns import read_columns
-from thunder_dynamics.errors import LONGEST_LIST, MissingLibraryError, ThunderError, listed
+from thunder_dynamics.errors import LONGEST_LIST, ThunderError, listed
 from thunder_dynamics.readers import exists
 
 FloatArray = NDArray[np.float64]
@@ -90,36 +90,9 @@ def _read_csv(path: Path, joints: Sequence[str]) -> tuple[FloatArray, FloatArray
 
 
 def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingLibraryError("rosbags") from error
-    try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            found = [connection for connection in reader.connections if connection.topic == topic]
-            if not found:
-                raise RecordError(f"no topic {topic}", where=str(path), valid=", ".join(sorted(reader.topics)))
-            messages = (reader.deserialize(data, one.msgtype) for one, _, data in reader.messages(found))
-            rows = list(_joint_rows(messages, joints, f"{path}: {topic}"))
-    except AnyReaderError as error:
-        raise RecordError(
-            f"no bag ({error})", where=str(path), valid="an .mcap or .db3 file, or a bag's folder"
-        ) from error
-    t, q, effort = np.split(np.array(rows).reshape(-1, 1 + 2 * len(joints)), [1, 1 + len(joints)], axis=1)
+    rows = read_joint_states(path, joints, topic, RecordError)
+    t, q, effort = np.split(rows, [1, 1 + len(joints)], axis=1)
     return t[:, 0] - t[:1, 0], q, effort
-
-
-def _joint_rows(messages: Iterator[Any], joints: Sequence[str], where: str) -> Iterator[list[float]]:
-    for message in messages:
-        places = {name: place for place, name in enumerate(message.name)}
-        if not all(joint in places for joint in joints):
-            raise RecordError(f"joints {', '.join(places)}", where=where, valid=", ".join(joints))
-        if len(message.effort) != len(places):
-            raise RecordError("messages without efforts", where=where, valid="position and effort of every joint")
-        order = [places[joint] for joint in joints]
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
 
 
 def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, where: str) -> Record:

@@ -1,0 +1,125 @@
+"""Joint states from bags of ROS 2, which may come from anybody.
+
+rosbags reads them in a process of its own: lengths in a bag, what its chunks expand to, and the statements of its
+database are bounded by the memory and the time of that process alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_dynamics.errors import ThunderError, listed, require
+from thunder_dynamics.readers.limits import MEMORY
+from thunder_dynamics.readers.xacro_child import limit_process, out_of_memory
+from thunder_dynamics.storage.apart import run_apart
+from thunder_dynamics.storage.door import RECORD, open_file
+
+SECONDS, BYTES_PER_SECOND = 30, 1 << 20
+"""Processor time for a bag [s], and so much more of it: ten times what joint states take."""
+
+PATIENCE = 20
+"""Time that passes for a second of the processor [s]: the machine may be busy."""
+
+MOST_SAMPLES = 10_000_000
+"""Of a topic, as many as the longest run has."""
+
+VALID = "an .mcap or .db3 file, or a bag's folder"
+
+_REFUSED = 3
+_PROGRAM = """
+import json, sys
+request = json.load(sys.stdin)
+sys.path[:] = request["sys_path"]
+from thunder_controllers.bag import main
+main(request)
+"""
+
+
+def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type[ThunderError]) -> NDArray[np.float64]:
+    """Read stamps [s], positions and efforts of sensor_msgs/JointState, shape (N, 1 + 2·joints).
+
+    Args:
+        path: A .mcap or .db3 file, or the folder of a bag.
+        joints: Names, in the order of the columns.
+        topic: Of the messages.
+        error: To raise.
+
+    Raises:
+        ThunderError: of the type `error`, if it cannot be read, is no bag, takes too much, or lacks topic or joints.
+        MissingLibraryError: if rosbags is not installed.
+    """
+    require("rosbags")
+    size = 0
+    for file in path.iterdir() if path.is_dir() else [path]:
+        with open_file(file, RECORD, error) as opened:
+            size += os.fstat(opened.fileno()).st_size
+    seconds = SECONDS + size // BYTES_PER_SECOND
+    request = {"path": str(path), "joints": list(joints), "topic": topic, "seconds": seconds}
+    status, said = run_apart(["-c", _PROGRAM], request, PATIENCE * seconds, subprocess.DEVNULL)
+    if status == 0:
+        return np.frombuffer(said).reshape(-1, 1 + 2 * len(joints))
+    if status == _REFUSED:
+        what, where, valid = json.loads(said)
+        raise error(what, where=where, valid=valid)
+    raise error(f"no bag (its reading ended with status {status}, or after {seconds} s)", where=str(path), valid=VALID)
+
+
+class _RefusedError(Exception):
+    """What is wrong, where, and what would be valid."""
+
+
+def main(request: Mapping[str, Any]) -> None:
+    """Write the rows of a request to the standard output, or with status 3 what is wrong."""
+    from rosbags.highlevel import AnyReader
+    from rosbags.typesys import Stores, get_typestore
+
+    path = Path(request["path"])
+    limit_process(MEMORY, request["seconds"], RECORD.largest)
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            _write(_rows(reader, request, str(path)))
+    except Exception as error:  # noqa: BLE001 - rosbags, apsw, struct and zstd do not agree on what a damaged bag raises
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        if isinstance(error, MemoryError):
+            reason = out_of_memory(MEMORY)
+        given = error.args if isinstance(error, _RefusedError) else (f"no bag ({reason})", str(path), VALID)
+        os.ftruncate(1, 0)
+        os.pwrite(1, json.dumps(given).encode(), 0)
+        os._exit(_REFUSED)
+
+
+def _write(rows: Iterator[list[float]]) -> None:
+    for number, row in enumerate(rows):
+        if number == MOST_SAMPLES:
+            raise ValueError(f"more than {MOST_SAMPLES} samples")
+        sys.stdout.buffer.write(array("d", row))
+    sys.stdout.buffer.flush()
+
+
+def _rows(reader: Any, request: Mapping[str, Any], path: str) -> Iterator[list[float]]:
+    """Stamp, positions and efforts of each message."""
+    topic, joints = request["topic"], request["joints"]
+    found = [connection for connection in reader.connections if connection.topic == topic]
+    if not found:
+        raise _RefusedError(f"no topic {topic}", path, listed(sorted(reader.topics)))
+    where = f"{path}: {topic}"
+    for connection, _, data in reader.messages(found):
+        message = reader.deserialize(data, connection.msgtype)
+        places = {name: place for place, name in enumerate(message.name)}
+        if not all(joint in places for joint in joints):
+            raise _RefusedError(f"joints {listed(list(places))}", where, ", ".join(joints))
+        if len(message.effort) != len(places) or len(message.position) != len(places):
+            raise _RefusedError("messages without efforts", where, "position and effort of every joint")
+        order = [places[joint] for joint in joints]
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
