@@ -1,7 +1,8 @@
 """The one door for files that anybody may have written: regular files, no larger than their kind may be.
 
-Nothing else of these packages opens a file by its name (`test/test_architecture.py`). What lies behind a name is looked at when
-it is open, before a byte is read: a pipe would be waited for, a device may never end, a file of any size fills memory.
+Nothing else of these packages opens a file by its name (`test/test_architecture.py`). What lies behind a name is looked
+at when it is open, before a byte is read: a pipe would be waited for, a device may never end, a file of any size fills
+memory.
 """
 
 from __future__ import annotations
