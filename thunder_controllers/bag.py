@@ -27,9 +27,6 @@ from thunder_dynamics.storage.door import RECORD, open_file
 SECONDS, BYTES_PER_SECOND = 30, 1 << 20
 """Processor time for a bag [s], and so much more of it: ten times what joint states take."""
 
-PATIENCE = 20
-"""Time that passes for a second of the processor [s]: the machine may be busy."""
-
 MOST_SAMPLES = 10_000_000
 """Of a topic, as many as the longest run has."""
 
@@ -65,13 +62,14 @@ def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type
             size += os.fstat(opened.fileno()).st_size
     seconds = SECONDS + size // BYTES_PER_SECOND
     request = {"path": str(path), "joints": list(joints), "topic": topic, "seconds": seconds}
-    status, said = run_apart(["-c", _PROGRAM], request, PATIENCE * seconds, subprocess.DEVNULL)
+    status, said = run_apart(["-c", _PROGRAM], request, seconds, subprocess.DEVNULL)
     if status == 0:
         return np.frombuffer(said).reshape(-1, 1 + 2 * len(joints))
     if status == _REFUSED:
         what, where, valid = json.loads(said)
         raise error(what, where=where, valid=valid)
-    raise error(f"no bag (its reading ended with status {status}, or after {seconds} s)", where=str(path), valid=VALID)
+    reason = f"its reading takes longer than {seconds} s" if status is None else f"its reading ended with {status}"
+    raise error(f"no bag ({reason})", where=str(path), valid=VALID)
 
 
 class _RefusedError(Exception):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import load_robot, robot_file
+from watchdog import watched
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -240,13 +241,13 @@ def test_a_lock_that_another_holds_is_waited_for_by_name_and_not_for_ever(tmp_pa
     fcntl.flock(handle, fcntl.LOCK_EX)
     target.mkdir()
     (target / SUMS).touch()
-    begin, who = time.monotonic(), f"process {os.getpid()}"
+    who = f"process {os.getpid()}"
     with (
+        watched(),
         pytest.warns(RuntimeWarning, match=f"waiting for {who}, which holds {lock}"),
         pytest.raises(BuildError, match=rf"{lock}: {who} has held it for \d+ s; valid: wait for its end, or end it"),
     ):
         td.build(pendulum(), folder=tmp_path) if act == "build" else td.load(target)
-    assert time.monotonic() - begin < 15.0
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
     os.close(handle)
 

@@ -85,7 +85,7 @@ def _run_child(
         "argument_option": option("xacro_args", "={name: value}"),
         "limits": {
             "bytes": TEXT.largest,
-            "seconds": math.ceil(SECONDS) + 1,
+            "seconds": math.ceil(SECONDS),
             "memory": MEMORY,
             "open_files": OPEN_FILES,
         },

@@ -211,7 +211,7 @@ def limit_process(memory: int, seconds: int, file_bytes: int, open_files: int | 
     for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (least, least))
+        resource.setrlimit(kind, (least, least + (kind == resource.RLIMIT_CPU and least != hard)))  # SIGXCPU first
 
 
 def out_of_memory(limit: int) -> str:

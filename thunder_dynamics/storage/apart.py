@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+PATIENCE = 20
+"""Time that may pass for a second of the processor [s]: the machine may be busy."""
 
 
 def run_apart(
@@ -18,7 +22,7 @@ def run_apart(
     Args:
         arguments: Of the interpreter: a file, or `-c` and a program.
         request: Is given to it as JSON on the standard input, with the `sys_path` of this process.
-        seconds: It may take.
+        seconds: Processor time that it may take, to which it bounds itself.
         stderr: Where errors go, as for `subprocess`; they stand with the output by default.
     """
     # -I: what lies in the current folder or beside the file is not imported; the path of this interpreter is
@@ -31,10 +35,10 @@ def run_apart(
                 input=json.dumps({**request, "sys_path": sys.path}).encode(),
                 stdout=said,
                 stderr=stderr,
-                timeout=seconds,
+                timeout=PATIENCE * seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
             return None, b""
         said.seek(0)
-        return done.returncode, said.read()
+        return None if done.returncode == -signal.SIGXCPU else done.returncode, said.read()

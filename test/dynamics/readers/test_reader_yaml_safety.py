@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -74,9 +73,8 @@ def test_twenty_levels_are_read_and_one_more_is_refused(opening: str, closing: s
 
 @pytest.mark.slow
 def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
-    begin = time.monotonic()
-    assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
-    assert time.monotonic() - begin < 30.0  # all of it would take a minute
+    text = f"a: [{'1,' * 2_000_000}]]"  # read to its end, it would be no YAML
+    assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, text)
 
 
 @pytest.mark.slow
