@@ -32,6 +32,9 @@ MOST_SAMPLES = 10_000_000
 
 VALID = "an .mcap or .db3 file, or a bag's folder"
 
+FILES = (".mcap", ".db3")
+"""Suffixes of files of bags."""
+
 _REFUSED = 3
 _PROGRAM = """
 import json, sys
@@ -72,34 +75,49 @@ def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type
     raise error(f"no bag ({reason})", where=str(path), valid=VALID)
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """What is wrong, where, and what would be valid."""
 
 
 def main(request: Mapping[str, Any]) -> None:
     """Write the rows of a request to the standard output, or with status 3 what is wrong."""
+    import rosbags.highlevel  # noqa: F401 - before the limits
+
+    limit_process(MEMORY, request["seconds"], RECORD.largest)
+    try:
+        _write(rows_of(request))
+    except RefusedError as error:
+        os.ftruncate(1, 0)
+        os.pwrite(1, json.dumps(error.args).encode(), 0)
+        os._exit(_REFUSED)
+
+
+def rows_of(request: Mapping[str, Any]) -> Iterator[list[float]]:
+    """Read the bag of a request without bounds.
+
+    Raises:
+        RefusedError: for all that is wrong with it.
+    """
     from rosbags.highlevel import AnyReader
     from rosbags.typesys import Stores, get_typestore
 
-    path = Path(request["path"])
-    limit_process(MEMORY, request["seconds"], RECORD.largest)
+    path = str(request["path"])
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            _write(_rows(reader, request, str(path)))
-    except Exception as error:  # noqa: BLE001 - rosbags, apsw, struct and zstd do not agree on what a damaged bag raises
+        with AnyReader([Path(path)], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            yield from _rows(reader, request, path)
+    except RefusedError:
+        raise
+    except Exception as error:  # rosbags, apsw, struct and zstd do not agree on what a damaged bag raises
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if isinstance(error, MemoryError):
             reason = out_of_memory(MEMORY)
-        given = error.args if isinstance(error, _RefusedError) else (f"no bag ({reason})", str(path), VALID)
-        os.ftruncate(1, 0)
-        os.pwrite(1, json.dumps(given).encode(), 0)
-        os._exit(_REFUSED)
+        raise RefusedError(f"no bag ({reason})", path, VALID) from error
 
 
 def _write(rows: Iterator[list[float]]) -> None:
     for number, row in enumerate(rows):
         if number == MOST_SAMPLES:
-            raise ValueError(f"more than {MOST_SAMPLES} samples")
+            raise RefusedError(f"more than {MOST_SAMPLES} samples", "messages", f"{MOST_SAMPLES}")
         sys.stdout.buffer.write(array("d", row))
     sys.stdout.buffer.flush()
 
@@ -109,15 +127,15 @@ def _rows(reader: Any, request: Mapping[str, Any], path: str) -> Iterator[list[f
     topic, joints = request["topic"], request["joints"]
     found = [connection for connection in reader.connections if connection.topic == topic]
     if not found:
-        raise _RefusedError(f"no topic {topic}", path, listed(sorted(reader.topics)))
+        raise RefusedError(f"no topic {topic}", path, listed(sorted(reader.topics)) or "a bag with messages")
     where = f"{path}: {topic}"
     for connection, _, data in reader.messages(found):
         message = reader.deserialize(data, connection.msgtype)
         places = {name: place for place, name in enumerate(message.name)}
         if not all(joint in places for joint in joints):
-            raise _RefusedError(f"joints {listed(list(places))}", where, ", ".join(joints))
+            raise RefusedError(f"joints {listed(list(places))}", where, ", ".join(joints))
         if len(message.effort) != len(places) or len(message.position) != len(places):
-            raise _RefusedError("messages without efforts", where, "position and effort of every joint")
+            raise RefusedError("messages without efforts", where, "position and effort of every joint")
         order = [places[joint] for joint in joints]
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]

@@ -266,7 +266,7 @@ def test_a_file_is_on_the_disk_before_its_name_and_then_its_folder(
     (out / "a.yaml").write_text("old")
     program = f"""
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
-configuration = Configuration(Library({configuration.library.path!r}), law={configuration.law!r})
+configuration = Configuration(Library({configuration.library.path!r}), law={configuration.law.name!r})
 save_estimates({str(out / "a.yaml")!r}, configuration, ControlSession(configuration, Options()).snapshot())
 """
     environment = os.environ | {"LD_PRELOAD": str(spy), "SPY_LOG": str(log)} | ({"SPY_KILLS": "1"} if kills else {})

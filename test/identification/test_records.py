@@ -35,14 +35,14 @@ def write_csv(path: Path, keep: np.ndarray, names: tuple[str, ...] = JOINTS) -> 
     return path
 
 
-def write_bag(path: Path, plugin: StoragePlugin, *, efforts: bool = True) -> Path:
+def write_bag(path: Path, plugin: StoragePlugin, *, efforts: bool = True, samples: int = len(T)) -> Path:
     """Joints in another order than the robot's, and one more."""
     store = get_typestore(Stores.ROS2_JAZZY)
     kind = "sensor_msgs/msg/JointState"
     Header, Time = store.types["std_msgs/msg/Header"], store.types["builtin_interfaces/msg/Time"]
     with Writer(path, version=9, storage_plugin=plugin) as writer:
         connection = writer.add_connection("/joint_states", kind, typestore=store)
-        for t, q, effort in zip(T, Q, EFFORT, strict=True):
+        for t, q, effort in zip(T[:samples], Q, EFFORT, strict=False):
             nanoseconds = round(t * 1e9)
             stamp = Header(Time(nanoseconds // 10**9, nanoseconds % 10**9), "")
             position, torque = np.array([q[1], 9.0, q[0]]), np.array([effort[1], 9.0, effort[0]])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.archive import read_arrays
-from thunder_controllers.bag import read_joint_states
+from thunder_controllers.bag import FILES, read_joint_states
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.columns import read_columns
 from thunder_dynamics.errors import LONGEST_LIST, ThunderError, listed
@@ -23,7 +23,7 @@ LONGEST_GAP = 0.05
 MOST_UNEVEN = 100.0
 """Mean over median of the time between samples: interpolated, a record is so many times as long."""
 
-BAGS = (".mcap", ".db3", "")
+BAGS = (*FILES, "")
 """Suffixes of bags; without one, the folder of a bag."""
 
 
