@@ -687,10 +687,9 @@ def read_bag() -> Target:
     from tempfile import mkdtemp
 
     sys.path += [str(ROOT / "test"), str(ROOT / "test/identification")]
-    from test_records import write_bag
-
     with atheris.instrument_imports(include=["rosbags"]):
         from rosbags.rosbag2 import StoragePlugin
+    from test_records import write_bag
 
     folder, seeds = Path(mkdtemp()), list[bytes]()
     for plugin in StoragePlugin:

@@ -27,7 +27,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile
 
-TIMEOUT = 20.0
+TIMEOUT = 240.0
 """Limit of every wait [s]: far above what a loaded machine needs, so that only a missing event reaches it."""
 
 STOP_TIMEOUT = 60.0
