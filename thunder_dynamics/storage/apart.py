@@ -10,6 +10,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Environment in which NumPy reserves no memory for each core, which a limit of the process would count."""
+
 PATIENCE = 20
 """Time that may pass for a second of the processor [s]: the machine may be busy."""
 
@@ -35,6 +38,7 @@ def run_apart(
                 input=json.dumps({**request, "sys_path": sys.path}).encode(),
                 stdout=said,
                 stderr=stderr,
+                env=os.environ | ONE_THREAD,
                 timeout=PATIENCE * seconds,
                 check=False,
             )

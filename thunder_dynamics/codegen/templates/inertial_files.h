@@ -23,8 +23,7 @@ inline std::string inertial_text(const Eigen::Ref<const Eigen::VectorXd>& values
 
 /* Read ten values for each link, in the order of the file; block and flow style, what else links have is passed over. */
 inline std::vector<double> read_inertial(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_par_REG wrote");
+  std::istringstream stream = read_file(file, "save_par_REG");
   std::vector<double> values;
   std::string text, piece;
   int depth = 0, number = 0;
