@@ -151,7 +151,7 @@ def test_processes_that_build_at_once_do_not_disturb_each_other(
     processes = [context.Process(target=_build_rounds, args=(str(tmp_path), m, results)) for m in masses]
     for process in processes:
         process.start()
-    seen = [results.get(timeout=120) for _ in range(sum(map(len, masses)))]
+    seen = [results.get(timeout=600) for _ in range(sum(map(len, masses)))]
     for process in processes:
         process.join()
         assert process.exitcode == 0

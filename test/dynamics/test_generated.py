@@ -297,7 +297,7 @@ def test_files_are_the_same_in_every_language(
         (tmp_path / name).mkdir()
     places = map(str, (sea2_folder, build_cache / "cpp", tmp_path / "german"))
     command = [sys.executable, "-c", SAVES_IN_GERMAN, *places, *map(str, values)]
-    subprocess.run(command, env=environment, check=True, timeout=120)
+    subprocess.run(command, env=environment, check=True, timeout=600)
     sea2_cpp.set_par_DYN(values)
     sea2_cpp.save_conf(str(tmp_path / "english/conf.yaml"))
     sea2_cpp.save_par_REG(str(tmp_path / "english/reg.yaml"))

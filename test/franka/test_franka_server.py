@@ -14,7 +14,7 @@ from documentation import ROOT, blocks
 from numpy.testing import assert_allclose
 from torque_control import Motion, connect, pylibfranka
 from virtual_robot import VirtualRobot, newest
-from watchdog import watched
+from watchdog import PATIENCE, watched
 
 from thunder_controllers.franka.arm import HOME
 from thunder_controllers.franka.arms import ARMS
@@ -375,9 +375,9 @@ class Client:
 
     def __init__(self, virtual: VirtualRobot, protocol: Protocol = TEN) -> None:
         self.protocol = protocol
-        self.tcp = socket.create_connection((virtual.address, PORT), timeout=5.0)
+        self.tcp = socket.create_connection((virtual.address, PORT), timeout=PATIENCE)
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.settimeout(5.0)
+        self.udp.settimeout(PATIENCE)
         self.udp.bind(("127.0.0.1", 0))
         self.ask(Command.CONNECT, (protocol.version, self.udp.getsockname()[1]))
 

@@ -170,6 +170,6 @@ def test_once_says_failure_and_the_reason(
 
 def test_a_malformed_command_line_has_a_status_of_its_own() -> None:
     command = [sys.executable, "-m", "thunder_controllers.ros.generator.node", "--ros-args", "-p", "robot"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=os.environ)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=os.environ)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
