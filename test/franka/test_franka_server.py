@@ -337,6 +337,7 @@ def test_in_lock_step_time_goes_on_with_the_command_for_the_last_state_alone(vir
         client.udp.settimeout(0.1)
         with pytest.raises(TimeoutError):
             client.state()
+        client.udp.settimeout(PATIENCE)
         before = client.newest
         client.send(before)
         assert client.state()["message_id"] == before + 1
