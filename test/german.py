@@ -17,7 +17,7 @@ def german_environment(folder: Path) -> dict[str, str]:
     """This process's environment, in German; skips where the locale cannot be made."""
     if shutil.which("localedef") is None or not SOURCE.is_file():
         pytest.skip("no localedef, or no sources of locales: libc-bin, locales")
-    subprocess.run(["localedef", "-i", SOURCE.name, "-f", "UTF-8", str(folder / NAME)], check=True, timeout=120)
+    subprocess.run(["localedef", "-i", SOURCE.name, "-f", "UTF-8", str(folder / NAME)], check=True, timeout=600)
     suppressions = folder / "leaks.txt"
     suppressions.write_text("leak:__argz_add_sep\n")  # glibc keeps its copy of LOCPATH for good
     leaks = f"suppressions={suppressions}:print_suppressions=0"

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAYERS = (
     ("version", "errors"),
-    ("spatial", "inertia", "checksums", "storage", "entries"),
+    ("storage",),
+    ("spatial", "inertia", "checksums", "entries"),
     ("joints",),
     ("model",),
     ("locking",),
@@ -40,6 +41,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "resources": set(),
     "load": set(),
     "archive": set(),
+    "bag": set(),
     "fields": set(),
     "package_uri": {"resources"},
     "laws": set(),
@@ -47,7 +49,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "references": {"fields", "host"},
     "analysis": {"host"},
     "redundancy": set(),
-    "identification": {"archive", "references", "fields", "host"},
+    "identification": {"archive", "bag", "references", "fields", "host"},
     "simulation": {"archive", "identification", "references", "fields", "host", "resources"},
     "arms": {"simulation", "fields", "host", "package_uri"},
     "view": {"simulation", "references", "fields", "host", "package_uri"},
@@ -326,6 +328,69 @@ def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
     users = {module_name(f) for p in PACKAGES for f in source_files(p) if library in {top(n) for n in imports(f)}}
     assert users, "nobody imports it: the test looks in the wrong place"
     assert [name for name in sorted(users) if not name.startswith(ONLY_IN[library])] == []
+
+
+OPENERS = re.compile(
+    r"(io\.|os\.fd|os\.|gzip\.|bz2\.|lzma\.|tarfile\.)?open|(path|file|partial|.*\))\.open|.+\.(read_text|read_bytes)"
+    r"|(np|numpy)\.(load|loadtxt|genfromtxt|fromfile|memmap)|(json|pickle)\.load|sqlite3\.connect|zipfile\.ZipFile"
+    r"|(etree|ElementTree)\.parse"
+)
+"""Functions that read what lies under a name."""
+
+WRITERS = re.compile(r".+\.(write_text|write_bytes)")
+"""Methods that write under a name."""
+
+OPENS_ITSELF = {
+    "thunder_dynamics.storage.door": "it is the door",
+    "thunder_dynamics.storage.whole": "it writes",
+    "thunder_dynamics.storage.lock": "locks, and /proc",
+    "thunder_dynamics.storage.apart": "a file in memory",
+    "thunder_dynamics.runtime.loading": "a file in memory",
+    "thunder_dynamics.readers.xacro_child": "the standard input; files are bounded by its audit hook",
+    "thunder_dynamics.cli": "the null device",
+    "thunder_dynamics.codegen.text": "templates of this package",
+    "thunder_dynamics.codegen.package_files": "the header of this package",
+    "thunder_dynamics.codegen.targets.interpreter": "the header of this package",
+    "thunder_controllers.archive": "a file that the door opened",
+    "thunder_controllers.doctor.check": "files of the kernel",
+}
+"""Modules that open files by another way than the door, and which."""
+
+WRITES_ITSELF = {
+    "thunder_dynamics.build": "a folder that is put in its place as a whole, and can be made again",
+    "thunder_dynamics.checksums": "the same",
+    "thunder_controllers.ros.generator.node": "a temporary folder",
+    "thunder_controllers.ros.tools.launcher": "a temporary folder",
+    "thunder_controllers.ros.tools.rqt": "a temporary folder",
+    "thunder_studies.bad_day": "a temporary folder",
+    "thunder_studies.faults.isolation": "a temporary folder",
+}
+"""Modules that write files by another way than `storage.whole`, and which."""
+
+
+def callers(functions: re.Pattern[str]) -> dict[str, list[str]]:
+    """Calls of these functions by the name of the module."""
+    found: dict[str, list[str]] = {}
+    for file in (file for package in PACKAGES for file in source_files(package)):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and functions.fullmatch(ast.unparse(node.func)):
+                found.setdefault(module_name(file), []).append(ast.unparse(node))
+    return found
+
+
+@pytest.mark.parametrize(("functions", "others"), [(OPENERS, OPENS_ITSELF), (WRITERS, WRITES_ITSELF)])
+def test_files_are_read_and_written_at_one_place_alone(functions: re.Pattern[str], others: dict[str, str]) -> None:
+    """`storage.door` looks at what lies there before a byte is read; `storage.whole` writes what is meant to last."""
+    found = callers(functions)
+    assert {name: calls for name, calls in found.items() if name not in others} == {}
+    assert set(others) <= set(found), "an exception that is none any more"
+
+
+def test_the_host_opens_files_at_one_place_alone() -> None:
+    folders = [ROOT / "thunder_controllers" / name for name in ("host", "ros2_control")]
+    calls = re.compile(r"\b[io]?fstream\b|\bfopen\(|::open(at)?\(|\bmkstemp\(")
+    users = {f.name for folder in folders for f in folder.rglob("*.?pp") if calls.search(f.read_text(encoding="utf-8"))}
+    assert users == {"file.cpp"}
 
 
 def test_no_import_goes_round() -> None:

@@ -33,7 +33,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.skip(f"{', '.join(missing)} not installed: pip install '.[test]' has them for x86_64")
     environment = {**os.environ, "PATH": search_path()}
     return subprocess.run(
-        [folder / "lint.sh"], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [folder / "lint.sh"], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
 
 
@@ -125,5 +125,5 @@ def test_the_entry_point_becomes_the_command(tmp_path: Path) -> None:
     script.write_text((DOCKER / "entrypoint.sh").read_text().replace("/workspace/install/setup.bash", str(setup)))
     script.chmod(0o755)
     command = [script, "sh", "-c", 'echo "$FROM_SETUP $1"; exit 7', "sh", "a b"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (result.returncode, result.stdout) == (7, "yes a b\n"), result.stderr

@@ -21,7 +21,7 @@ def tool(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     program = shutil.which(name, path=str(BIN))
     if program is None:
         pytest.skip(f"{name} is not installed: pip install '.[test]'")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_workflows_keep_the_schema() -> None:

@@ -25,8 +25,9 @@ from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.storage.door import GENERATED, read_bytes, read_json
 from thunder_dynamics.storage.lock import locked
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.whole import write_text
 from thunder_dynamics.version import __version__
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def save_target(
     text = cuda_source(package, digest) if target == "cuda" else array_source(package, target, digest)
     file = Path(folder) / name
     with _written(file):
-        write_whole(file, lambda target: target.write(text.encode()))
+        write_text(file, text, durable=False)
     return file
 
 
@@ -408,7 +409,9 @@ def _write_interpreted(package: Package, folder: Path) -> None:
     """Put the library of the folder together, without a compiler."""
     from thunder_dynamics.codegen.targets.interpreter import library_image
 
-    (folder / f"lib{package.name}.so").write_bytes(toolchain.interpreter().read_bytes() + library_image(package))
+    (folder / f"lib{package.name}.so").write_bytes(
+        read_bytes(toolchain.interpreter(), GENERATED, BuildError) + library_image(package)
+    )
 
 
 def _expressions(model: RobotModel, user_functions: str | Path | None) -> RobotExpressions:
@@ -457,8 +460,8 @@ def _written(target: Path) -> Iterator[None]:
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        manifest = read_json(folder / MANIFEST, BuildError)
+    except BuildError:
         return None
     return manifest if isinstance(manifest, dict) and {"robot", "hash", "library"} <= manifest.keys() else None
 

@@ -12,19 +12,21 @@ import stat
 from pathlib import Path
 
 from thunder_dynamics.errors import BuildError
+from thunder_dynamics.storage.door import GENERATED, open_file, read_bytes
 
 SUMS = "SHA256SUMS"
 
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\0\n]+)\n")
-_LARGEST = 1 << 30
-"""A thousand times what a robot of ten joints takes [B]."""
 _AGAIN = "a folder that build() or `thunder gen` of this version made; generate it again"
 
 
 def write_checksums(folder: Path) -> None:
     """List every file of the folder in its SHA256SUMS, and let nobody but its owner write any of them."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(folder)}\n" for file in files]
+    lines = [
+        f"{hashlib.sha256(read_bytes(file, GENERATED, BuildError)).hexdigest()}  {file.relative_to(folder)}\n"
+        for file in files
+    ]
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
@@ -74,16 +76,10 @@ def _read_sums(folder: Path) -> dict[str, str]:
 
 
 def _read(path: Path) -> bytes:
-    """Read a file that nobody else could have written. O_NONBLOCK: opening a pipe would wait for its writer."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                raise BuildError("is not a regular file, or larger than any that is generated", where=str(path))
-            _check_owner(status, path)
-            return file.read()
-    except OSError as error:
-        raise BuildError(f"cannot be read: {error.strerror}", where=str(path), valid=_AGAIN) from None
+    """Read a file that nobody else could have written."""
+    with open_file(path, GENERATED, BuildError, follow=False) as file:
+        _check_owner(os.fstat(file.fileno()), path)
+        return file.read(GENERATED.largest)
 
 
 def _check_owner(status: os.stat_result, path: Path) -> None:

@@ -30,6 +30,7 @@ from thunder_dynamics.errors import (
 )
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, named_robots
 from thunder_dynamics.readers.command_options import named_values, reading_options
+from thunder_dynamics.storage.door import TEXT, read_bytes
 from thunder_dynamics.version import __version__
 
 LAW_FORM = "NAME[:option=value,…], lists as a+b"
@@ -82,10 +83,10 @@ def _docstring(entry: EntryPoint) -> str:
     """First line of what an entry point's function says of itself, from its source: to import all takes seconds."""
     try:
         spec = find_spec(entry.module)
-        source = Path(spec.origin or "").read_bytes() if spec else b""
+        source = read_bytes(Path(spec.origin or ""), TEXT, BuildError) if spec else b""
         functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
         text = next((ast.get_docstring(node) for node in functions if node.name == entry.attr), None)
-    except (ImportError, OSError, SyntaxError, ValueError):
+    except (ImportError, BuildError, SyntaxError, ValueError):
         return ""
     return _first_paragraph(text)
 

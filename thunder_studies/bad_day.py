@@ -15,6 +15,8 @@ from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import Settings
 from thunder_controllers.host import Library
 from thunder_controllers.resources import share
+from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.door import read_text
 from thunder_studies.panda import Keys, believing, library, resting, there_and_back
 
 FloatArray = NDArray[np.float64]
@@ -159,7 +161,7 @@ def _folder() -> TemporaryDirectory[str]:
 @cache
 def _frame_at_flange() -> str:
     """Path to a file of the same Panda whose frame of link 7 lies at the flange."""
-    document = yaml.safe_load(share(ROBOT).read_text())
+    document = yaml.safe_load(read_text(share(ROBOT), ScenarioError))
     robot = {key: value for key, value in document.items() if not key.startswith("PI_2")}  # anchors, resolved by now
     robot["kinematics"]["DH"][-2] += FLANGE
     robot["Ln_to_EE"]["tr"] = [0.0, 0.0, 0.0]

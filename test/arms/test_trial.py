@@ -222,7 +222,7 @@ def test_an_arm_is_drawn_as_its_description_has_it_and_a_missing_mesh_ends_nothi
         line for line in " ".join(ended.output.split()).split("note: ")[1:] if line.startswith("the picture alone")
     ]
     assert len(notes) == 1
-    assert notes[0].startswith("the picture alone lacks, of the description: arm2 (no mesh: No such file")
+    assert notes[0].startswith("the picture alone lacks, of the description: arm2 (no file ")
     assert len(list((tmp_path / "out").glob("*_look.npz"))) == 2
     assert "lightposition" in _written(tmp_path / "out")
     assert _written(tmp_path / "out").count("the picture alone lacks, of the description") == 1

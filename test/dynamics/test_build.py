@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import load_robot, robot_file
+from watchdog import watched
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -150,7 +151,7 @@ def test_processes_that_build_at_once_do_not_disturb_each_other(
     processes = [context.Process(target=_build_rounds, args=(str(tmp_path), m, results)) for m in masses]
     for process in processes:
         process.start()
-    seen = [results.get(timeout=120) for _ in range(sum(map(len, masses)))]
+    seen = [results.get(timeout=600) for _ in range(sum(map(len, masses)))]
     for process in processes:
         process.join()
         assert process.exitcode == 0
@@ -240,13 +241,13 @@ def test_a_lock_that_another_holds_is_waited_for_by_name_and_not_for_ever(tmp_pa
     fcntl.flock(handle, fcntl.LOCK_EX)
     target.mkdir()
     (target / SUMS).touch()
-    begin, who = time.monotonic(), f"process {os.getpid()}"
+    who = f"process {os.getpid()}"
     with (
+        watched(),
         pytest.warns(RuntimeWarning, match=f"waiting for {who}, which holds {lock}"),
         pytest.raises(BuildError, match=rf"{lock}: {who} has held it for \d+ s; valid: wait for its end, or end it"),
     ):
         td.build(pendulum(), folder=tmp_path) if act == "build" else td.load(target)
-    assert time.monotonic() - begin < 15.0
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
     os.close(handle)
 

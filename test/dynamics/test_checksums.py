@@ -58,9 +58,12 @@ def replace(path: Path, make: Callable[[Path], object]) -> None:
     [
         (lambda f: (f / "a.so").write_bytes(b"\0\1\3"), "a.so: is not the file that was generated: its SHA-256 is "),
         (lambda f: (f / "a.so").write_bytes(b""), "a.so: is not the file"),
-        (lambda f: (f / "a.so").unlink(), "a.so: cannot be read: No such file"),
-        (lambda f: replace(f / "a.so", os.mkfifo), "a.so: is not a regular file"),
-        (lambda f: replace(f / "a.so", lambda p: p.symlink_to(f / "b c.txt")), "a.so: cannot be read: Too many levels"),
+        (lambda f: (f / "a.so").unlink(), "no file .*a.so; valid: "),
+        (lambda f: replace(f / "a.so", os.mkfifo), r"a.so: the file cannot be read \(it is no regular file"),
+        (
+            lambda f: replace(f / "a.so", lambda p: p.symlink_to(f / "b c.txt")),
+            r"a.so: the file cannot be read \(Too many levels",
+        ),
         (lambda f: (f / SUMS).unlink(), "no generated library: there is no SHA256SUMS; valid: a folder that build"),
         (lambda f: shutil.rmtree(f), "no generated library: there is no SHA256SUMS"),
         (lambda f: (f / SUMS).write_text(""), "SHA256SUMS: lists no a.so"),

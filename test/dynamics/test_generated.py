@@ -19,6 +19,7 @@ import pytest
 from evaluation import ROOT, assert_close, evaluate, load_robot, symbolic_values
 from german import german_environment
 from robots import general_robot, pinocchio_model, random_inertia, random_robot, random_state
+from watchdog import watched
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
@@ -296,7 +297,7 @@ def test_files_are_the_same_in_every_language(
         (tmp_path / name).mkdir()
     places = map(str, (sea2_folder, build_cache / "cpp", tmp_path / "german"))
     command = [sys.executable, "-c", SAVES_IN_GERMAN, *places, *map(str, values)]
-    subprocess.run(command, env=environment, check=True, timeout=120)
+    subprocess.run(command, env=environment, check=True, timeout=600)
     sea2_cpp.set_par_DYN(values)
     sea2_cpp.save_conf(str(tmp_path / "english/conf.yaml"))
     sea2_cpp.save_par_REG(str(tmp_path / "english/reg.yaml"))
@@ -358,6 +359,25 @@ def test_files_that_cannot_be_read_or_written_are_named(sea2: Any, tmp_path: Pat
         sea2.load_conf(str(tmp_path / "none.yaml"))
     with pytest.raises(RuntimeError, match="conf.yaml: cannot be written"):
         sea2.save_conf(str(tmp_path / "no" / "conf.yaml"))
+
+
+def test_what_is_no_file_is_not_waited_for_and_a_link_is_replaced(sea2: Any, tmp_path: Path) -> None:
+    file, aim, pipe = tmp_path / "conf.yaml", tmp_path / "aim.yaml", tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        with watched(), pytest.raises(RuntimeError, match="cannot be read"):
+            sea2.load_conf(str(path))
+    with watched(), pytest.raises(RuntimeError, match="cannot be written"):
+        sea2.save_conf(str(pipe))
+    aim.write_text("kept")
+    file.symlink_to(aim)
+    sea2.save_conf(str(file))
+    assert aim.read_text() == "kept" and not file.is_symlink()
+    file.chmod(0o604)
+    sea2.save_conf(str(file))
+    assert file.stat().st_mode & 0o777 == 0o604
+    sea2.load_conf(str(file))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aim.yaml", "conf.yaml", "pipe.yaml"]
 
 
 def test_matrices_keep_two_dimensions_and_vectors_one_on_a_robot_of_one_joint(tmp_path: Path) -> None:

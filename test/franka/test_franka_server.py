@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from documentation import ROOT, blocks
 from numpy.testing import assert_allclose
 from torque_control import Motion, connect, pylibfranka
 from virtual_robot import VirtualRobot, newest
+from watchdog import PATIENCE, watched
 
 from thunder_controllers.franka.arm import HOME
 from thunder_controllers.franka.arms import ARMS
@@ -130,6 +132,28 @@ def test_what_is_no_message_ends_the_connection(virtual: VirtualRobot, message: 
         virtual.wait(f"client gone: {reason}")
     virtual.wait("waiting for a client")
     connect(virtual).read_once()
+
+
+@pytest.mark.parametrize("said", [b"", struct.pack("<II", 0, 0)], ids=["nothing", "half"])
+def test_a_client_that_says_no_whole_message_is_dropped(said: bytes) -> None:
+    with watched(), VirtualRobot("--arm", "fr3", "--silence", 0.1) as virtual:
+        silent = socket.create_connection((virtual.address, PORT))
+        silent.sendall(said)
+        virtual.wait("client gone: silent for 0.1 s")
+        assert silent.recv(1) == b""
+
+
+def test_silent_clients_keep_nobody_waiting() -> None:
+    """Each of them may be silent for days; the one that speaks is served."""
+    with VirtualRobot("--arm", "fr3", "--silence", 1e6) as virtual, ExitStack() as clients:
+        for _ in range(3):
+            clients.enter_context(socket.create_connection((virtual.address, PORT)))
+        with watched():
+            for _ in range(2):
+                with Client(virtual) as client:
+                    assert client.answer(Command.CONNECT)[0] is Status.SUCCESS
+                    client.state()
+                virtual.wait("client gone: closed")
 
 
 def test_zero_torque_keeps_the_arm_where_it_is(robot: pylibfranka.Robot) -> None:
@@ -313,6 +337,7 @@ def test_in_lock_step_time_goes_on_with_the_command_for_the_last_state_alone(vir
         client.udp.settimeout(0.1)
         with pytest.raises(TimeoutError):
             client.state()
+        client.udp.settimeout(PATIENCE)
         before = client.newest
         client.send(before)
         assert client.state()["message_id"] == before + 1
@@ -351,9 +376,9 @@ class Client:
 
     def __init__(self, virtual: VirtualRobot, protocol: Protocol = TEN) -> None:
         self.protocol = protocol
-        self.tcp = socket.create_connection((virtual.address, PORT), timeout=5.0)
+        self.tcp = socket.create_connection((virtual.address, PORT), timeout=PATIENCE)
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.settimeout(5.0)
+        self.udp.settimeout(PATIENCE)
         self.udp.bind(("127.0.0.1", 0))
         self.ask(Command.CONNECT, (protocol.version, self.udp.getsockname()[1]))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import resource
 import signal
@@ -22,6 +23,7 @@ import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -37,6 +39,7 @@ with atheris.instrument_imports(include=["thunder_dynamics", "thunder_controller
     import xacro
 
     from thunder_controllers import archive
+    from thunder_controllers import bag as bag_module
     from thunder_controllers.analysis import gain_file
     from thunder_controllers.experiments import study
     from thunder_controllers.experiments.experiment import Findings, Settings
@@ -58,7 +61,7 @@ MEMORY = 3 << 30
 LONGEST_MESSAGE = 2000
 WHOLE = 40
 """One input in so many is read as the text that a file would have."""
-LARGEST = {"csv": 4000, "npz": 20_000}
+LARGEST = {"csv": 4000, "npz": 20_000, "bag": 60_000}
 """Of an input [byte], where that is not the default."""
 CALM = frozenset({"os.listdir", "os.scandir", "glob.glob", "glob.glob/2", "import", "compile", "exec", "open"})
 SERIOUS = ("os.", "shutil.", "socket.", "subprocess.", "tempfile.", "ctypes.", "pty.", "webbrowser.")
@@ -131,6 +134,13 @@ class Watch:
         if writes or (event not in CALM and event.startswith(SERIOUS)):
             self.seen.append(f"{event} {str(arguments[:2])[:200]}")
 
+    @contextmanager
+    def looking_away(self) -> Iterator[None]:
+        """While an input is put where it is read from."""
+        before, self.is_reading = self.is_reading, False
+        yield
+        self.is_reading = before
+
 
 def _too_slow(*_: object) -> NoReturn:
     raise TooSlow
@@ -160,7 +170,7 @@ class Text:
         self.text = ""
         self.tree: Any = None
 
-    def read(self, path: Path) -> str:
+    def read(self, *_: object) -> str:
         return self.text
 
     def parse(self, text: str, source: str) -> YamlDocument:
@@ -581,7 +591,7 @@ def read_csv() -> Target:
     turns = b"t,x,y,z,qx,qy,qz,qw\n" + b"".join(b"%g,0.1,%g,0,0,0,0,1\n" % (k * 0.1, k * 0.01) for k in range(4))
     seeds = [record, joints, rates, poses, turns]
     content = b""
-    columns.read_bytes = lambda path, largest: content
+    columns.read_bytes = lambda *_: content
     times = np.linspace(0.0, 0.3, 7)
 
     def read(data: bytes) -> None:
@@ -624,7 +634,11 @@ def read_npz() -> Target:
         seeds.append(file.getvalue())
 
     def read(data: bytes) -> None:
-        archive.open_regular = lambda path: BytesIO(data)
+        with WATCH.looking_away():
+            file = os.fdopen(os.memfd_create("npz"), "w+b")
+            file.write(data)
+            file.seek(0)
+        archive.open_file = lambda *_: file
         records._read_trace(Path("trace.npz"), ("a", "b"))
 
     def mutate(data: bytes, largest: int, seed: int) -> bytes:
@@ -668,6 +682,45 @@ def read_npz() -> Target:
     return Target(seeds, mutate, read)
 
 
+def read_bag() -> Target:
+    """Bags as records of motions, as the process of its own reads them, without its bounds."""
+    from tempfile import mkdtemp
+
+    sys.path += [str(ROOT / "test"), str(ROOT / "test/identification")]
+    with atheris.instrument_imports(include=["rosbags"]):
+        from rosbags.rosbag2 import StoragePlugin
+    from test_records import write_bag
+
+    folder, seeds = Path(mkdtemp()), list[bytes]()
+    for plugin in StoragePlugin:
+        made = write_bag(folder / plugin.name, plugin, samples=3)
+        seeds += [file.read_bytes() for file in made.iterdir() if file.suffix in bag_module.FILES]
+    files = {suffix: (folder / f"a{suffix}").open("w+b", buffering=0) for suffix in bag_module.FILES}
+
+    def read(data: bytes) -> None:
+        suffix = ".db3" if data.startswith(b"SQLite") else ".mcap"
+        with WATCH.looking_away():
+            os.ftruncate(files[suffix].fileno(), 0)
+            os.pwrite(files[suffix].fileno(), data, 0)
+        request = {"path": files[suffix].name, "joints": ["joint1", "joint2"], "topic": "/joint_states"}
+        try:
+            rows = list(bag_module.rows_of(request))
+        except bag_module.RefusedError as error:
+            what, where, valid = error.args
+            raise records.RecordError(what, where=where, valid=valid) from error
+        if any(len(row) != 5 for row in rows):
+            raise Broken("a row of another length")
+
+    def mutate(data: bytes, largest: int, seed: int) -> bytes:
+        """Bytes of the bag, or a length of eight of them."""
+        if seed % 2 or len(data) < 200:
+            return bytes(atheris.Mutate(data or seeds[0], largest))
+        place, length = seed // 2 % (len(data) - 8), [0, 1, 1 << 20, 1 << 40, 1 << 62, 1 << 63][seed // 7 % 6]
+        return data[:place] + length.to_bytes(8, "little") + data[place + 8 :]
+
+    return Target(seeds, mutate, read)
+
+
 TARGETS: dict[str, Callable[[], Target]] = {
     "robot_yaml": robot_yaml,
     "urdf": read_urdf,
@@ -679,6 +732,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "yaml": yaml_text,
     "csv": read_csv,
     "npz": read_npz,
+    "bag": read_bag,
 }
 
 

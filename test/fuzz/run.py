@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "test")]
 
-READERS = ("robot_yaml", "urdf", "xacro", "scenario", "study", "gains", "parameters", "yaml", "csv", "npz")
+READERS = ("robot_yaml", "urdf", "xacro", "scenario", "study", "gains", "parameters", "yaml", "csv", "npz", "bag")
 PROGRAMS = {"metadata": 600, "files": 2000, "host": 400}
 """Longest input [byte]."""
 FLAGS = (

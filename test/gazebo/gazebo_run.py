@@ -31,7 +31,7 @@ def control(request: str) -> None:
     kind = "gz" if command[0].endswith("gz") else "ignition"
     command += ["-s", "/world/thunder/control", "--reqtype", f"{kind}.msgs.WorldControl"]
     command += ["--reptype", f"{kind}.msgs.Boolean", "--timeout", "5000", "--req", request]
-    subprocess.run(command, check=True, capture_output=True, timeout=60.0)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
 
 
 def ways(watch: Watch) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def damaged_sums(sums: bytes) -> Iterator[tuple[bytes, str]]:
         yield sums.replace(line, line[:-1] + end), lists_none
     yield sums.replace(digest, b"0" * 64), CHANGED
     yield sums.replace(digest, hashlib.sha256(b"").hexdigest().encode()), CHANGED
-    yield sums + b"\n" * (2 << 20), "larger than any that is generated"
+    yield sums + b"\n" * (2 << 20), "is larger than 1024 KiB"
 
 
 def test_damaged_checksums_are_refused(generated: Generated) -> None:
@@ -194,16 +194,16 @@ def test_what_is_no_regular_file_is_refused(generated: Generated, tmp_path: Path
             patch.chdir(generated.folder)  # a path of a socket is short
             server.bind(name)
 
-    loop = "cannot be found: Too many levels" if name == NAME else "cannot be opened: Too many levels"
+    loop = "cannot be found: Too many levels" if name == NAME else "cannot be read: Too many levels"
     for make, reason in (
-        (lambda: None, f"there is no such file|{SUMS}: cannot be opened: No such file"),
+        (lambda: None, f"there is no such file|{SUMS}: cannot be read: No such file"),
         (path.mkdir, f"{SUMS}: there is no such file|is not a regular file"),
         (lambda: os.mkfifo(path), "is not a regular file"),
-        (bind, "cannot be opened: No such device"),
+        (bind, "cannot be read: No such device"),
         (lambda: path.symlink_to(path), loop),
         (lambda: path.symlink_to(tmp_path / "none"), "there is no such file|Too many levels"),
-        (lambda: path.symlink_to(aside), f"{tmp_path}/{SUMS}: cannot be opened|Too many levels"),
-        (lambda: path.symlink_to("/dev/zero"), f"/dev/{SUMS}: cannot be opened|/dev: others|Too many levels"),
+        (lambda: path.symlink_to(aside), f"{tmp_path}/{SUMS}: cannot be read|Too many levels"),
+        (lambda: path.symlink_to("/dev/zero"), f"/dev/{SUMS}: cannot be read|/dev: others|Too many levels"),
     ):
         make()
         refused(generated.file, reason)

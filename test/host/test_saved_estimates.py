@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from pendulum2 import ABI_INCLUDE, SOURCE
+from watchdog import watched
 
 from thunder_controllers.host import (
     Configuration,
@@ -143,7 +145,7 @@ def test_a_file_of_something_else_is_refused(
         (b"just words", "no 'key: value'"),
         (b"a: 1\x0b", "a.yaml:1: a control character"),
         (b"\xff\xfe\xfa: 1", r"unknown key '.xff.xfe.xfa'"),
-        (b" " * (5 << 20), "a.yaml: is too large"),
+        (b" " * (5 << 20), "a.yaml: is larger than 4096 KiB; valid: a file of ~/save_estimates"),
     ],
 )
 def test_a_broken_file_is_refused(configuration: Configuration, tmp_path: Path, text: bytes, reason: str) -> None:
@@ -154,8 +156,16 @@ def test_a_broken_file_is_refused(configuration: Configuration, tmp_path: Path, 
 
 def test_what_is_no_regular_file_is_refused_at_once(configuration: Configuration, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
-    for path in (tmp_path / "pipe.yaml", Path("/dev/zero"), tmp_path, tmp_path / "none.yaml"):
-        with pytest.raises(LawError, match=f"{path}: cannot be read: there is no regular file"):
+    (tmp_path / "large.yaml").touch()
+    os.truncate(tmp_path / "large.yaml", 1 << 40)  # takes no space
+    for path, reason in (
+        (tmp_path / "pipe.yaml", "is not a regular file"),
+        (Path("/dev/zero"), "is not a regular file"),
+        (tmp_path, "is not a regular file"),
+        (tmp_path / "none.yaml", "cannot be read: No such file or directory"),
+        (tmp_path / "large.yaml", "is larger than 4096 KiB"),
+    ):
+        with watched(), pytest.raises(LawError, match=f"{path}: {reason}; valid: a file of"):
             read_estimates(path, configuration)
 
 
@@ -190,3 +200,85 @@ def test_a_file_that_cannot_be_written_leaves_nothing(
     with pytest.raises(LawError, match="cannot be written: No such file or directory"):
         save_estimates(tmp_path / "absent" / "a.yaml", configuration, snapshot)
     assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
+
+
+def test_a_file_keeps_the_permissions_of_the_one_it_replaces(
+    configuration: Configuration, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    file, before = tmp_path / "a.yaml", os.umask(0o027)
+    try:
+        save_estimates(file, configuration, snapshot)
+        assert file.stat().st_mode & 0o777 == 0o640, "a new one has those of any new file"
+        file.chmod(0o604)
+        save_estimates(file, configuration, snapshot)
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o777 == 0o604
+
+
+def test_a_link_is_replaced_and_not_followed_and_what_is_no_file_stays(
+    configuration: Configuration, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    aim, file, pipe = tmp_path / "aim.yaml", tmp_path / "a.yaml", tmp_path / "pipe.yaml"
+    aim.write_text("kept")
+    file.symlink_to(aim)
+    save_estimates(file, configuration, snapshot)
+    assert aim.read_text() == "kept" and not file.is_symlink()
+    read_estimates(file, configuration)
+    os.mkfifo(pipe)
+    with watched(), pytest.raises(LawError, match=r"pipe\.yaml: cannot be written: Invalid argument"):
+        save_estimates(pipe, configuration, snapshot)
+    assert pipe.is_fifo() and len(list(tmp_path.iterdir())) == 3
+
+
+SPY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void note(const char* what, int file) {
+  char link[64], path[4096] = "";
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t size = readlink(link, path, sizeof path - 1);
+  FILE* log = fopen(getenv("SPY_LOG"), "a");
+  fprintf(log, "%s %.*s\\n", what, (int)size, path);
+  fclose(log);
+}
+int fsync(int file) {
+  note("sync", file);
+  if (getenv("SPY_KILLS")) _exit(9);
+  return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(file);
+}
+int renameat(int from, const char* old, int to, const char* new) {
+  note("rename in", to);
+  return ((int (*)(int, const char*, int, const char*))dlsym(RTLD_NEXT, "renameat"))(from, old, to, new);
+}
+"""
+"""Notes what is synced and renamed; or ends the process where it is to be synced first."""
+
+
+@pytest.mark.parametrize("kills", [False, True])
+def test_a_file_is_on_the_disk_before_its_name_and_then_its_folder(
+    configuration: Configuration, tmp_path: Path, kills: bool
+) -> None:
+    (tmp_path / "spy.c").write_text(SPY)
+    spy, log, out = tmp_path / "spy.so", tmp_path / "log", tmp_path / "out"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", spy, tmp_path / "spy.c", "-ldl"], check=True)
+    out.mkdir()
+    (out / "a.yaml").write_text("old")
+    program = f"""
+from thunder_controllers.host import Configuration, ControlSession, Library, Options, save_estimates
+configuration = Configuration(Library({configuration.library.path!r}), law={configuration.law.name!r})
+save_estimates({str(out / "a.yaml")!r}, configuration, ControlSession(configuration, Options()).snapshot())
+"""
+    environment = os.environ | {"LD_PRELOAD": str(spy), "SPY_LOG": str(log)} | ({"SPY_KILLS": "1"} if kills else {})
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    seen = [line.replace(str(out), "OUT") for line in log.read_text().splitlines()]
+    assert seen[0].startswith("sync OUT/.a.yaml.")
+    if kills:
+        assert done.returncode == 9 and (out / "a.yaml").read_text() == "old"
+    else:
+        assert done.returncode == 0 and seen[1:] == ["rename in OUT", "sync OUT"]
+        assert (out / "a.yaml").read_text().startswith("robot: ")

@@ -13,6 +13,7 @@ import pytest
 from pendulum2 import gravity
 from scipy.spatial.transform import Rotation
 from session_loop import HOME, REST, START, STEP, TIMEOUT, SessionLoop
+from watchdog import PATIENCE
 
 from thunder_controllers.host import (
     Configuration,
@@ -39,6 +40,12 @@ class Loop(SessionLoop):
 @pytest.fixture
 def loop(library: Library) -> Loop:
     return Loop(library)
+
+
+@pytest.fixture
+def waiting(library: Library) -> Loop:
+    """One whose stream is fresh for long: until activation that is judged by the wall clock."""
+    return Loop(library, reference_timeout=PATIENCE)
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -137,6 +144,16 @@ def test_new_measurements_end_it_and_a_long_one_is_a_fault(library: Library) -> 
 # --- references ------------------------------------------------------------------------------------------------------
 
 
+def test_an_arm_of_which_no_velocity_is_given_starts_at_rest(loop: Loop, library: Library) -> None:
+    loop.session.activate(START)
+    assert loop.session.is_active
+    other = Loop(library)
+    other.activate()
+    for one in (loop, other):
+        one.update(5)
+    np.testing.assert_array_equal(loop.effort, other.effort)
+
+
 def test_the_place_is_held_where_nothing_is_streamed(loop: Loop) -> None:
     loop.activate()
     loop.update()
@@ -144,24 +161,24 @@ def test_the_place_is_held_where_nothing_is_streamed(loop: Loop) -> None:
     np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
 
 
-def test_a_fresh_stream_is_followed_from_activation_on(loop: Loop) -> None:
-    loop.session.stream(AWAY)
-    assert loop.session.is_streamed and loop.source == "stream"
-    loop.activate()
-    loop.update()
-    np.testing.assert_array_equal(loop.session.snapshot().reference_vector, AWAY)
+def test_a_fresh_stream_is_followed_from_activation_on(waiting: Loop) -> None:
+    waiting.session.stream(AWAY)
+    assert waiting.session.is_streamed and waiting.source == "stream"
+    waiting.activate()
+    waiting.update()
+    np.testing.assert_array_equal(waiting.session.snapshot().reference_vector, AWAY)
 
 
-def test_a_fresh_stream_far_away_is_approached_from_the_place(loop: Loop) -> None:
-    loop.session.stream(AWAY)
-    loop.session.activate(START, REST, max_error=0.01)
-    loop.update()
-    assert not loop.session.is_streamed and loop.source == "hold"
+def test_a_fresh_stream_far_away_is_approached_from_the_place(waiting: Loop) -> None:
+    waiting.session.stream(AWAY)
+    waiting.session.activate(START, REST, max_error=0.01)
+    waiting.update()
+    assert not waiting.session.is_streamed and waiting.source == "hold"
     references = []
     for _ in range(500):
-        loop.session.stream(AWAY)
-        loop.update()
-        references.append(loop.session.snapshot().reference_vector)
+        waiting.session.stream(AWAY)
+        waiting.update()
+        references.append(waiting.session.snapshot().reference_vector)
     places, speeds, accelerations = np.split(np.array(references), 3, axis=1)
     np.testing.assert_allclose(places[0], START, atol=1e-6)
     np.testing.assert_array_equal(references[-1], AWAY)
@@ -180,7 +197,7 @@ def test_a_stream_that_fell_silent_before_activation_is_forgotten(loop: Loop) ->
 
 
 def test_a_stream_too_far_away_that_is_not_approached_keeps_the_session_inactive(library: Library) -> None:
-    loop = Loop(library, approaches_jumps=False)
+    loop = Loop(library, approaches_jumps=False, reference_timeout=PATIENCE)
     loop.session.stream(AWAY)
     with pytest.raises(LawError, match=r"is 0\.05 away; valid: 0\.01, parameter max_activation_error, or no stream"):
         loop.session.activate(START, REST, max_error=0.01)
@@ -242,14 +259,14 @@ def test_a_stop_of_the_motion_ends_a_stream_and_motions_need_activation(loop: Lo
     assert loop.source == "hold"  # it was at rest
 
 
-def test_a_reference_can_be_held_anew(loop: Loop) -> None:
-    loop.session.stream(AWAY)
-    loop.activate()
-    loop.update()
-    loop.session.hold_reference()
-    loop.update()
-    assert loop.source == "hold" and not loop.session.is_streamed
-    np.testing.assert_array_equal(loop.session.snapshot().reference_vector[:2], START)
+def test_a_reference_can_be_held_anew(waiting: Loop) -> None:
+    waiting.session.stream(AWAY)
+    waiting.activate()
+    waiting.update()
+    waiting.session.hold_reference()
+    waiting.update()
+    assert waiting.source == "hold" and not waiting.session.is_streamed
+    np.testing.assert_array_equal(waiting.session.snapshot().reference_vector[:2], START)
 
 
 def test_bounds_of_motions_are_checked(loop: Loop) -> None:
@@ -352,7 +369,7 @@ def test_a_stop_goes_through_its_stages_and_ends_commanding_once(library: Librar
 
 
 def test_an_end_at_once_gives_the_safe_effort(library: Library) -> None:
-    loop = Loop(library, effort_rate_limit=[100.0, 100.0])
+    loop = Loop(library, effort_rate_limit=[100.0, 100.0], reference_timeout=PATIENCE)
     loop.session.stream(AWAY)
     loop.session.activate(START, REST, np.array([20.0, 10.0]))
     loop.update()

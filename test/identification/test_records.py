@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
-from collections.abc import Sequence
+import struct
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -12,8 +16,11 @@ import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
+from watchdog import watched
 
 from thunder_controllers.identification.records import RecordError, read_record
+
+zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 JOINTS = ("joint1", "joint2")
 T = 5.0 + 0.01 * np.arange(300)
@@ -35,6 +42,7 @@ def write_bag(
     *,
     positions: bool = True,
     efforts: bool = True,
+    samples: int = len(T),
     names: Sequence[str] = ("joint2", "finger", "joint1"),
 ) -> Path:
     """Joints in another order than the robot's, and one more."""
@@ -44,7 +52,7 @@ def write_bag(
     Header, Time = store.types["std_msgs/msg/Header"], store.types["builtin_interfaces/msg/Time"]
     with Writer(path, version=9, storage_plugin=plugin) as writer:
         connection = writer.add_connection("/joint_states", kind, typestore=store)
-        for t, q, effort in zip(T, Q, EFFORT, strict=True):
+        for t, q, effort in zip(T[:samples], Q, EFFORT, strict=False):
             nanoseconds = round(t * 1e9)
             stamp = Header(Time(nanoseconds // 10**9, nanoseconds % 10**9), "")
             position, torque = (np.append(values, 9.0)[columns] for values in (q, effort))
@@ -76,8 +84,7 @@ def test_bags(tmp_path: Path, plugin: StoragePlugin) -> None:
     folder = write_bag(tmp_path / "bag", plugin)
     assert_same(folder, 1e-6)
     file = next(path for path in folder.iterdir() if path.suffix in {".mcap", ".db3"})
-    if plugin is StoragePlugin.MCAP:
-        assert_same(file, 1e-6)
+    assert_same(file, 1e-6)
 
 
 def test_a_trace_holds_each_effort_until_the_next_sample(tmp_path: Path) -> None:
@@ -204,3 +211,106 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     assert "0 positions and 3 efforts of 3 joints" in message(
         write_bag(tmp_path / "blind", StoragePlugin.MCAP, positions=False)
     )
+
+
+# --- records that anybody may have written ----------------------------------------------------------------------------
+
+
+def refused(path: Path, joints: tuple[str, ...] = JOINTS) -> str:
+    with watched(), pytest.raises(RecordError) as caught:
+        read_record(path, joints)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".mcap", ".db3"])
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "it is no regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is no regular file"),
+        (lambda path: os.truncate(path.open("w").name, 17 << 30), "it is larger than"),
+    ],
+    ids=["pipe", "device", "endless"],
+)
+def test_a_record_is_a_regular_file_of_a_sensible_size(
+    tmp_path: Path, suffix: str, make: Callable[[Path], object], reason: str
+) -> None:
+    make(tmp_path / f"a{suffix}")
+    assert reason in refused(tmp_path / f"a{suffix}")
+
+
+def test_the_folder_of_a_bag_holds_regular_files_alone(tmp_path: Path) -> None:
+    bag = write_bag(tmp_path / "bag", StoragePlugin.MCAP)
+    (bag / "bag.mcap").unlink()
+    os.mkfifo(bag / "bag.mcap")
+    assert "bag.mcap: the file cannot be read (it is no regular file)" in refused(bag)
+
+
+def test_an_archive_that_expands_is_refused(tmp_path: Path) -> None:
+    """4 MB of it would be 800 MB; so would the same array under many names, which are stored and overlap."""
+    zeros, names = np.zeros(17 << 20), np.array(JOINTS)
+    np.savez_compressed(tmp_path / "a.npz", t=zeros, q_measured=Q, effort=EFFORT, joint_names=names)
+    assert "KiB expand to 13" in refused(tmp_path / "a.npz")
+    steady = np.zeros((len(T), 2))
+    np.savez_compressed(tmp_path / "b.npz", t=T, q_measured=steady, effort=EFFORT, joint_names=names)
+    assert read_record(tmp_path / "b.npz", JOINTS).rate == pytest.approx(100.0), "what is still is packed well"
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        with zipfile.ZipFile(tmp_path / "c.npz", "w", method) as archive:
+            for name in ("t", "q_measured", "effort", "joint_names"):
+                archive.writestr(f"{name}.npy", b"")
+        assert "an array is neither stored nor deflated" in refused(tmp_path / "c.npz")
+    with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
+        for number in range(20_000):
+            archive.writestr(f"{number}.npy", b"")
+    assert "a list of arrays of more than 1024 KiB" in refused(tmp_path / "d.npz")
+
+
+def test_lengths_in_a_bag_are_bounded(tmp_path: Path) -> None:
+    """Each length field of 8 bytes at once as large as 2⁶² and 2⁶³ says; and a bag that ends anywhere."""
+    whole = (write_bag(tmp_path / "bag", StoragePlugin.MCAP) / "bag.mcap").read_bytes()
+    file = tmp_path / "a.mcap"
+    chunk = whole.index(b"\x06", 9 + whole[9])
+    for data in (
+        whole[:9] + struct.pack("<Q", 1 << 62) + whole[17:],
+        whole[: chunk + 1]
+        + struct.pack("<Q", 1 << 62)
+        + whole[chunk + 9 : -37]
+        + whole[-37:-28]
+        + bytes(20)
+        + whole[-8:],
+        whole[:-28] + struct.pack("<Q", 1 << 63) + whole[-20:],
+        whole[: len(whole) // 2],
+        whole[:9],
+        b"",
+    ):
+        file.write_bytes(data)
+        assert f"{file}: no bag (" in refused(file)
+
+
+def test_what_a_chunk_expands_to_is_bounded(tmp_path: Path) -> None:
+    """Three gigabytes of zeros in some hundred kilobytes, in a bag without an index."""
+    block = zstd.compress(bytes(64 << 20))
+    packed = 48 * block
+    header = struct.pack("<I", 4) + b"ros2" + struct.pack("<I", 0)
+    chunk = struct.pack("<QQQI", 0, 1, 48 * (64 << 20), 0) + struct.pack("<I", 4) + b"zstd"
+    chunk += struct.pack("<Q", len(packed)) + packed
+    magic, footer = b"\x89MCAP0\r\n", b"\x02" + struct.pack("<QQQI", 20, 0, 0, 0)
+    records = [b"\x01" + struct.pack("<Q", len(header)) + header, b"\x06" + struct.pack("<Q", len(chunk)) + chunk]
+    (tmp_path / "a.mcap").write_bytes(magic + b"".join(records) + footer + magic)
+    assert (tmp_path / "a.mcap").stat().st_size < 1 << 20
+    assert "it takes more than 1024 MiB of memory" in refused(tmp_path / "a.mcap")
+
+
+def test_a_damaged_database_is_one_line(tmp_path: Path) -> None:
+    whole = (write_bag(tmp_path / "bag", StoragePlugin.SQLITE3) / "bag.db3").read_bytes()
+    file, random = tmp_path / "a.db3", np.random.default_rng(0)
+    damaged = [whole[:5000], whole[:100], b"", b"SQLite format 3\0" + bytes(5000)]
+    for _ in range(4):
+        data = bytearray(whole)
+        for place in random.integers(100, len(data), len(data) // 100):
+            data[place] = random.integers(0, 256)
+        damaged.append(bytes(data))
+    for data in damaged:
+        file.write_bytes(data)
+        refused(file)

@@ -90,7 +90,7 @@ def _drawn(page: Path, profile: Path) -> tuple[Any, list[str]]:
     gl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     options = ["--headless=new", "--no-sandbox", f"--user-data-dir={profile}", *gl]
     options += ["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
-    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=600, check=True)
     errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
     return html.document_fromstring(done.stdout), errors
 
@@ -135,7 +135,7 @@ def test_page_shows_a_picture_where_the_browser_has_no_webgl(report: Path, tmp_p
     """Of the same arm and paths."""
     options = ["--headless=new", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}", "--disable-3d-apis"]
     options += ["--disable-gpu", "--virtual-time-budget=5000", "--dump-dom", report.as_uri()]
-    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([str(CHROMIUM), *options], capture_output=True, text=True, timeout=600, check=True)
     page = html.document_fromstring(done.stdout)
     assert page.xpath("//div[@class='webgl']/@hidden") and not page.xpath("//div[@class='still']/@hidden")
 

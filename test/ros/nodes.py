@@ -27,11 +27,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile
 
-TIMEOUT = 20.0
+TIMEOUT = 240.0
 """Limit of every wait [s]: far above what a loaded machine needs, so that only a missing event reaches it."""
 
-STOP_TIMEOUT = 3.0
-"""What a node may take from Ctrl-C to its end [s]: a promise of the interface."""
+STOP_TIMEOUT = 60.0
+"""Limit of a node's end after Ctrl-C [s]; `STOP_TIME_LIMIT` of the nodes bounds it on a machine that is idle."""
 
 POLL = 0.05
 """The graph and the process table have no events to wait on: how often they are looked at [s]."""

@@ -47,16 +47,16 @@ def test_a_motion_ends_at_its_target_while_the_estimate_adapts(arm: Arm) -> None
     before, first = arm.pose, arm.estimates[LINK].mass
     assert first == pytest.approx(2.5, abs=1e-6)
     arm.freeze(False)
-    arm.move(before[:3, 3] + [0.0, -0.1, 0.0], timeout=120.0)  # there and back: what is learnt on the way moves the arm
-    arm.move(before, timeout=120.0)
+    arm.move(before[:3, 3] + [0.0, -0.1, 0.0], timeout=600)  # there and back: what is learnt on the way moves the arm
+    arm.move(before, timeout=600)
     target = before[:3, 3] + [0.0, 0.1, -0.05]
-    arm.move(target, timeout=120.0)
+    arm.move(target, timeout=600)
     np.testing.assert_allclose(arm.pose[:3, 3], target, atol=1e-3)
     np.testing.assert_allclose(arm.pose[:3, :3], before[:3, :3], atol=5e-3)
     now = arm.estimates[LINK]
     assert abs(now.mass - TRUE_MASS) < 0.1 * abs(first - TRUE_MASS)
     assert now.com.shape == (3,) and np.linalg.eigvalsh(now.inertia).min() >= 0.0
-    arm.move(before, timeout=120.0)
+    arm.move(before, timeout=600)
 
 
 def test_gains_are_read_and_set_all_or_none(arm: Arm) -> None:
@@ -78,7 +78,7 @@ def test_a_stream_is_followed(arm: Arm) -> None:
         pose[1, 3] += end
         arm.stream(pose)
         time.sleep(0.02)
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 600.0
     while abs(arm.pose[1, 3] - start[1, 3] - end) > 1e-3:
         assert time.monotonic() < deadline, "the stream's end is not reached"
         arm.stream(pose)
@@ -90,7 +90,7 @@ def test_adaptation_is_frozen_and_goes_on(arm: Arm) -> None:
     arm.freeze()
     time.sleep(0.2)
     kept = arm.estimates[LINK].mass
-    arm.move(arm.pose[:3, 3] + [0.0, 0.0, 0.05], timeout=60.0, position=0.03, angle=0.1)  # it sags by what is wrong
+    arm.move(arm.pose[:3, 3] + [0.0, 0.0, 0.05], timeout=600, position=0.03, angle=0.1)  # it sags by what is wrong
     assert arm.estimates[LINK].mass == kept
     arm.freeze(False)
 

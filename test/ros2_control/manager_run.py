@@ -29,7 +29,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 OTHER = "effort_controller"
-PATIENCE = 60.0
+PATIENCE = 600.0
 """How long anything may take [s]; what is waited for takes milliseconds on a quiet machine."""
 
 

@@ -91,7 +91,7 @@ def run(library: Library) -> list[Snapshot]:
 def published(program: Path, library: Library, snapshots: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     """Messages by topic, each with its topic, depth and durability."""
     text = "\n".join(map(line, snapshots))
-    done = subprocess.run([program, library.path], input=text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, library.path], input=text, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     messages: dict[str, list[dict[str, Any]]] = {}
     for message in yaml.load_all("---\n".join(done.stdout.splitlines(keepends=True)), Loader=yaml.CSafeLoader):

@@ -141,7 +141,7 @@ def environment(prefix: Path) -> Mapping[str, str]:
 
 def run(prefix: Path, action: str, *parameters: str) -> subprocess.CompletedProcess[str]:
     command = [str(prefix / "bin" / "plugin_cycle"), action, *parameters]
-    return subprocess.run(command, env=environment(prefix), capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, env=environment(prefix), capture_output=True, text=True, check=False, timeout=600)
 
 
 @pytest.mark.parametrize("compensated", [False, True])

@@ -108,7 +108,7 @@ def test_singular_postures_are_singular(library: Library) -> None:
     [
         (["no_such"], "no experiment 'no_such'; valid: adaptation_shootout, adaptive_vs_fixed, bad_day, "),
         (["bad_day", "--group", "no_such"], "no group 'no_such'; valid: starts, references"),
-        (["bad_day", "--compare", "no_such.json"], "no_such.json: cannot be read"),
+        (["bad_day", "--compare", "no_such.json"], "no file no_such.json; valid: a file of "),
     ],
 )
 def test_an_error_is_one_line_and_2(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scenario_files import document_of, written
+from watchdog import PATIENCE
 
 from thunder_controllers import simulate
 from thunder_controllers.simulation.experiment import run_scenario
@@ -140,7 +141,7 @@ def _interrupted(process: subprocess.Popen[str]) -> str:
     for _ in range(3):
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=20)[1]
+            return process.communicate(timeout=PATIENCE)[1]
     raise AssertionError("three interrupts ended nothing")
 
 

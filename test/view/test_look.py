@@ -194,7 +194,7 @@ def test_what_cannot_be_read_is_left_out_with_one_note_that_says_which_and_why(
     urdf = _written(tmp_path, {**LINKS, **wrong})
     (urdf.parent / "meshes/broken.stl").write_bytes(b"solid of nothing" + bytes(range(256)))
     (urdf.parent / "meshes/large.obj").write_bytes(b" " * 2000)
-    monkeypatch.setattr(mesh, "FILE_BYTES", 1000)
+    monkeypatch.setattr(mesh, "MESH", mesh.MESH._replace(largest=1000))
     monkeypatch.setattr(look, "SHOWN_REASONS", 99)
     options = {"locked_joints": {"grip": GRIP}, "ee_link": "tool"}
     model = load_model(urdf, **options)
@@ -203,11 +203,11 @@ def test_what_cannot_be_read_is_left_out_with_one_note_that_says_which_and_why(
     assert note.code == INCOMPLETE
     for text in (
         "the picture alone lacks, of the description: ",
-        "base (no mesh: No such file or directory; valid: a file of at most",
+        "meshes/none.stl; valid: a file of ",
         "one (no triangles, or some that are not finite",
         "one (the size (1.0, 0.0, 1.0); valid: no zeros)",
         "bracket (a mesh at https://; valid: package://, file:///, or a path)",
-        "two (no mesh: it is larger than 0 KiB",
+        "two (the file cannot be read (it is larger than 0 KiB)",
         "as far as 3e+03 m; valid: four or more",
         "tool (a geometry that is not known; valid: <mesh>, <box>, <cylinder>, <sphere>)",
     ):

@@ -79,7 +79,7 @@ def test_collada_does_not_stand_for_more_than_it_holds(tmp_path: Path, monkeypat
     for doctype in (f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>', '<!DOCTYPE x [<!ENTITY e "0 0 0">]>'):
         with pytest.raises(MeshError, match="broken|no triangles"):
             read_mesh(_collada(tmp_path / "a.dae", doctype, "&e;"), 400)
-    monkeypatch.setattr(mesh, "FILE_BYTES", 10_000)
+    monkeypatch.setattr(mesh, "MESH", mesh.MESH._replace(largest=10_000))
     assert len(read_mesh(_collada(tmp_path / "b.dae", instances=5), 400).faces) == 20
     text = _collada(tmp_path / "c.dae").read_text().replace("</p>", 1000 * " " + "</p>")
     for more in (20 * '<instance_geometry url="#g"/>', '<instance_node url="#n"/>'):
@@ -98,22 +98,39 @@ def test_without_its_library_collada_is_refused_and_others_are_read(
     read_mesh(tmp_path / "a.stl", 400)
 
 
-def test_a_file_is_small_regular_and_of_a_known_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_small_regular_and_of_a_known_format(tmp_path: Path) -> None:
     large, folder, other = tmp_path / "a.stl", tmp_path / "b.stl", tmp_path / "c.glb"
     with large.open("wb") as file:
-        file.truncate(200 << 20)  # takes no space
+        file.truncate((16 << 20) + 1)  # takes no space
     folder.mkdir()
     other.write_bytes(b"glTF")
-    with pytest.raises(
-        MeshError, match=r"a.stl: no mesh: it is larger than 16384 KiB; valid: a file of at most 16 MiB"
-    ):
+    with pytest.raises(MeshError, match=r"a.stl: .*larger than 16384 KiB.; valid: a mesh file of at most 16 MiB"):
         read_mesh(large, 400)
-    with pytest.raises(MeshError, match="no mesh: "):
+    with pytest.raises(MeshError, match="it is no regular file"):
         read_mesh(folder, 400)
     with pytest.raises(MeshError, match="a mesh ending in '.glb'; valid: .stl, .obj, .dae"):
         read_mesh(other, 400)
-    with pytest.raises(MeshError, match="no mesh: "):
+    with pytest.raises(MeshError, match="embedded null"):
         read_mesh(tmp_path / "with\0zero.stl", 400)
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    trimesh.Trimesh(CORNERS, SIDES).export(tmp_path / "a.obj")
+    os.truncate(tmp_path / "a.obj", 16 << 20)  # zeros behind its triangles
+    assert len(read_mesh(tmp_path / "a.obj", 400).faces) == 4
+
+
+def test_meshes_of_every_seen_size_are_taken_and_others_are_not() -> None:
+    """Between 1e-8 m² and 100 m, four vertices or more: each bound itself is inside or outside, as it says."""
+    square = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+    plate = Mesh(square, np.array([[0, 1, 2], [0, 2, 3]]))
+    for scale in ((100.0, 1.0, 1.0), (1.1e-4, 1e-4, 1.0)):
+        scaled(plate, scale)
+    for scale in ((100.001, 1.0, 1.0), (0.9e-4, 1e-4, 1.0), (float("nan"), 1.0, 1.0)):
+        with pytest.raises(MeshError, match="4 vertices, .* valid: four or more, 0.01 mm², 100 m; is its scale right"):
+            scaled(plate, scale)
+    with pytest.raises(MeshError, match="3 vertices"):
+        scaled(Mesh(square[:3], np.array([[0, 1, 2]])), (1.0, 1.0, 1.0))
 
 
 @pytest.mark.parametrize("name", ["a.stl", "a.obj", "a.dae"])

@@ -8,9 +8,10 @@ from typing import Any
 
 import yaml
 
-from thunder_dynamics.errors import LawError, listed, shortened
-from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.errors import LawError, RobotFileError, listed, shortened
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
+from thunder_dynamics.storage.door import read_text
+from thunder_dynamics.storage.whole import write_text
 
 CONTROLLER = "/**/adaptive_controller"
 """Section of the controller in every namespace."""
@@ -25,7 +26,7 @@ def read_parameters(path: Path) -> tuple[YamlDocument, dict[str, Mapping[str, An
         RobotFileError: if the file cannot be read or is no YAML.
         LawError: if it is no parameter file.
     """
-    document = parse_yaml(read_text(path), str(path))
+    document = parse_yaml(read_text(path, RobotFileError), str(path))
     found = {}
     for node, section in document.data.items():
         parameters = section.get("ros__parameters") if isinstance(section, Mapping) else None
@@ -70,6 +71,6 @@ def write_gains(path: Path, gains: Mapping[str, Any], comment: str) -> None:
     sections = {CONTROLLER: {"ros__parameters": {"gains": dict(gains)}}}
     text = yaml.safe_dump(sections, sort_keys=False, default_flow_style=None, width=120)
     try:
-        path.write_text(lines + text, encoding="utf-8")
+        write_text(path, lines + text)
     except OSError as error:
         raise LawError(f"cannot be written: {error.strerror}", where=str(path), valid="a file in a folder") from error

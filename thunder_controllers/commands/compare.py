@@ -16,6 +16,7 @@ from thunder_controllers.commands.terminal import (
     xacro_folder_option,
 )
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law
+from thunder_dynamics.storage.whole import write_text
 
 
 @click.command()
@@ -71,7 +72,7 @@ def compare(
     described = Experiment(f"{loaded.name} under laws, gains and seeds.", {}, "\n\n".join(plan.notes))
     document = make_document("comparison", described, Settings(run.config.seed, seeds), findings)
     results = findings["comparison"].results
-    (folder / "runs.csv").write_text(csv_text(results), encoding="utf-8")
+    write_text(folder / "runs.csv", csv_text(results))
     write_report(folder, document, findings)
     for note in plan.notes:
         click.echo(f"note: {note}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ import click
 from thunder_controllers.commands.terminal import print_table, show_progress
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.door import read_json
 
 if TYPE_CHECKING:
     from thunder_controllers.experiments.experiment import Case, Outcome
@@ -104,10 +104,7 @@ def conclude(
 
 
 def _read(path: Path) -> Document:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ScenarioError(f"cannot be read ({error})", where=str(path), valid="a table.json") from error
+    document = read_json(path, ScenarioError)
     if not isinstance(document, dict) or "groups" not in document:
         raise ScenarioError("no table of an experiment", where=str(path), valid="a table.json")
     return document

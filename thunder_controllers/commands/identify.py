@@ -11,7 +11,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library
+from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library, write_figure
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.payload import Difference, named, payload_by_difference
@@ -104,7 +104,7 @@ def identify(
     if plot is not None:
         from thunder_controllers.report.validation import draw_validation
 
-        draw_validation(found, library.joint_names).savefig(plot)
+        write_figure(plot, draw_validation(found, library.joint_names))
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
         moved = f"it moves the parameters of bodies by {found.diagnosis.moved:.1%}, less than their deviations"

@@ -12,9 +12,10 @@ from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.resources import SCENARIOS, share, shipped
 from thunder_dynamics.build import law_builders, law_entry
 from thunder_dynamics.cli import complete_law, robot_argument
-from thunder_dynamics.errors import all_loaded, loaded
+from thunder_dynamics.errors import ScenarioError, all_loaded, loaded
 from thunder_dynamics.readers import load_model, named_robots
 from thunder_dynamics.readers.command_options import reading_options
+from thunder_dynamics.storage.door import read_text
 
 
 @click.group("list")
@@ -57,8 +58,7 @@ def scenarios() -> None:
 
 def _first_comment(file: Path) -> str:
     """What a file says of itself in its first line."""
-    with file.open(encoding="utf-8", errors="replace") as text:
-        line = text.readline()
+    line = read_text(file, ScenarioError).partition("\n")[0]
     return line.strip("# \n") if line.startswith("#") else "–"
 
 

@@ -14,6 +14,7 @@ from thunder_controllers.commands.terminal import (
     print_json,
     print_table,
     single_joint_library,
+    write_figure,
 )
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
@@ -75,7 +76,7 @@ def replay(
     else:
         _show(done, fit, library)
     if plot is not None:
-        _draw(done, fit, name).savefig(plot)
+        write_figure(plot, _draw(done, fit, name))
     if out is not None:
         done.save(out)
         click.echo(str(out.resolve()), err=as_json)

@@ -16,7 +16,8 @@ from thunder_controllers.commands.run import run, verbose_option
 from thunder_controllers.resources import share
 from thunder_dynamics.errors import InconsistentInertiaWarning, ThunderError
 from thunder_dynamics.readers.command_options import reading_options
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.door import read_text
+from thunder_dynamics.storage.whole import write_text
 
 if TYPE_CHECKING:
     from thunder_controllers.arms.trial import Trial
@@ -117,7 +118,7 @@ def _written(file: Path, name: str, trial: Trial) -> Path:
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
-    write_whole(file, lambda out: out.write(text.encode()))
+    write_text(file, text)
     return file
 
 
@@ -135,7 +136,7 @@ def begin_project(folder: Path) -> list[Path]:
     for source in sorted(path for path in share(TEMPLATE).rglob("*") if path.is_file()):
         target = folder / str(source.relative_to(share(TEMPLATE))).replace(TEMPLATE_NAME, name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(source.read_text(encoding="utf-8").replace(TEMPLATE_NAME, name), encoding="utf-8")
+        write_text(target, read_text(source, ProjectError).replace(TEMPLATE_NAME, name), durable=False)
         written.append(target)
     return written
 

@@ -15,8 +15,10 @@ from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import LawError, ModelError, RobotFileError, ScenarioError, listed
 from thunder_dynamics.readers.command_options import named_values, parse_number
+from thunder_dynamics.storage.whole import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from thunder_controllers.host import Library
@@ -168,3 +170,8 @@ def _table(rows: Sequence[Sequence[str]], left: int) -> Table:
     for row in body:
         table.add_row(*map(Text, row))
     return table
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure in the format of the file's suffix."""
+    write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:] or "png"))

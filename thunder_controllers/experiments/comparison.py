@@ -22,7 +22,8 @@ from thunder_controllers.simulation.preparation import adapted_links
 from thunder_controllers.simulation.scenario import Run, RunConfig, law_text, value_text
 from thunder_dynamics.codegen.fingerprint import canonical
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.door import read_json, read_text
+from thunder_dynamics.storage.whole import write_text
 from thunder_dynamics.version import __version__
 
 LawRequest = tuple[str, Mapping[str, Any]]
@@ -160,7 +161,7 @@ class Kept:
         robot = load_robot(case.config)
         config = case.config.model_dump(mode="json", exclude={"robot": True, "plant": {"urdf"}})
         if case.config.law.estimates_file is not None:  # by what it says, not by where it lies
-            config["law"]["estimates_file"] = Path(case.config.law.estimates_file).read_text(encoding="utf-8")
+            config["law"]["estimates_file"] = read_text(Path(case.config.law.estimates_file), ScenarioError)
         held = [one.name for one in fields(Outcome)]
         parts = [__version__, held, robot.library.hash, canonical(robot.description), config]
         text = json.dumps([*parts, case.adaptation, case.window], sort_keys=True)
@@ -176,16 +177,15 @@ class Kept:
         if not file.exists():
             return None
         try:
-            return Outcome(**json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
+            return Outcome(**read_json(file, ScenarioError))
+        except TypeError as error:
             valid = "a run that was kept; delete the file to run it again"
             raise ScenarioError(f"cannot be read ({error})", where=str(file), valid=valid) from error
 
     def keep(self, case: Case, outcome: Outcome) -> None:
         """Write what a case gave, unless it ended with an error."""
         if outcome.ended != FAILED:
-            text = json.dumps(asdict(outcome))
-            write_whole(self._file(case), lambda file: file.write(text.encode()))
+            write_text(self._file(case), json.dumps(asdict(outcome)), durable=False)
 
 
 def shown(findings: Findings) -> Findings:

@@ -32,8 +32,8 @@ from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, check_keys, load_scenario, merged
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, loaded, nearest, shortened
 from thunder_dynamics.readers import exists
-from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.storage.door import read_text
 
 Keys = Mapping[str, Any]
 
@@ -174,7 +174,7 @@ def load_study(path: Path) -> Experiment:
     Raises:
         ThunderError: with file and key, and what would be valid.
     """
-    file = check_keys(StudyFile, parse_yaml(read_text(path), str(path)).data, str(path))
+    file = check_keys(StudyFile, parse_yaml(read_text(path, ScenarioError), str(path)).data, str(path))
     groups: dict[str, Callable[[Settings], Group | Findings]] = {
         name: _function(group, f"{path}: groups.{name}")
         if isinstance(group, str)

@@ -13,7 +13,7 @@ from thunder_controllers.fields import checked
 from thunder_controllers.franka.arm import HOME, FrankaArm
 from thunder_controllers.franka.arms import ARMS, FLANGE
 from thunder_controllers.franka.protocol import PROTOCOLS
-from thunder_controllers.franka.server import FrankaServer, Losses
+from thunder_controllers.franka.server import SILENCE, FrankaServer, Losses
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_dynamics.errors import DimensionError
 from thunder_dynamics.readers.command_options import parse_number
@@ -52,6 +52,13 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.option("--compensation", type=SHARE, default=1.0, show_default=True, help="Share of it that is compensated.")
 @click.option("--lose-states", type=SHARE, default=0.0, help="Share of states that do not arrive, in motions.")
 @click.option("--lose-commands", type=SHARE, default=0.0, help="Share of commands that arrive late or not at all.")
+@click.option(
+    "--silence",
+    type=click.FloatRange(0.0, min_open=True),
+    default=SILENCE,
+    show_default=True,
+    help="Time that a client has for its first message [s].",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of what is lost.")
 def franka_server(
     arm: str,
@@ -68,6 +75,7 @@ def franka_server(
     compensation: float,
     lose_states: float,
     lose_commands: float,
+    silence: float,
     seed: int,
 ) -> None:
     """Be a Franka to programs that use libfranka on this machine; for tests, without a robot.
@@ -87,6 +95,7 @@ def franka_server(
         address,
         is_real_time=real_time,
         losses=Losses(lose_states, lose_commands, seed),
+        silence=silence,
         operator=sys.stdin,
         tell=lambda line: click.echo(line),
     )

@@ -38,6 +38,12 @@ REPETITION = 0.05
 TIMEOUT = 1.0
 """Of an answer over TCP that nobody takes [s]."""
 
+SILENCE = 10.0
+"""Time that a client has for its first message [s]; libfranka sends it at once."""
+
+MOST_WAITING = 16
+"""Clients whose first message is waited for at a time."""
+
 RANGES = {
     Command.SET_JOINT_IMPEDANCE: (0.0, 14250.0),
     Command.SET_CARTESIAN_IMPEDANCE: (np.repeat([10.0, 1.0], 3), np.repeat([3000.0, 300.0], 3)),
@@ -81,6 +87,7 @@ class FrankaServer:
         address: Of the loopback network.
         is_real_time: Otherwise lock-step.
         losses: Of the network.
+        silence: Time that a client has for its first message [s].
         operator: Lines of somebody who stands beside the robot: see `OPERATOR`.
         tell: Is told, in a line each, of clients, motions and reflexes.
 
@@ -95,6 +102,7 @@ class FrankaServer:
         *,
         is_real_time: bool = False,
         losses: Losses | None = None,
+        silence: float = SILENCE,
         operator: IO[str] | None = None,
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -105,6 +113,8 @@ class FrankaServer:
         self._address = address
         self._is_real_time = is_real_time
         self._losses = losses or Losses()
+        self._silence = silence
+        self._waiting: dict[socket.socket, float] = {}  # clients that have said nothing, and until when they may
         self._random = np.random.default_rng(self._losses.seed)
         self._operator, self._unfinished = operator, ""
         self._tell = tell
@@ -120,34 +130,54 @@ class FrankaServer:
             self._listener.close()
             where = f"{address}:{PORT}"
             raise FrankaServerError(str(error.strerror), where=where, valid="an address that is free") from error
-        self._listener.listen(1)
+        self._listener.listen(MOST_WAITING)
         self._show_mode()
 
     def serve(self) -> None:
-        """Serve one client after the other."""
+        """Serve one client after the other: of those who wait the first that says something."""
         with closing(self._listener):
             while True:
                 self._tell(f"waiting for a client on {self._address}:{PORT}")
-                client, (host, _) = self._listener.accept()
+                client, until = self._next_client()
                 with client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
                     client.settimeout(TIMEOUT)
                     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     states.bind((self._address, 0))
                     states.setblocking(False)
-                    self._client, self._states, self._host, self._port = client, states, host, 0
+                    self._client, self._states, self._port = client, states, 0
                     self._buffer = b""
                     try:
-                        self._run()
+                        self._host = client.getpeername()[0]
+                        self._run(until)
                     except (_ClientError, OSError) as error:
                         self._tell(f"client gone: {error}")
                 if self._motion is not None:
                     self._end_motion(Mode.IDLE)
 
-    def _run(self) -> None:
-        """Send states until the client has gone."""
+    def _next_client(self) -> tuple[socket.socket, float]:
+        """The first client that says something, and until when it has said all of its first message."""
+        while True:
+            now = time.monotonic()
+            sources = [*self._waiting, *([self._listener] if len(self._waiting) < MOST_WAITING else [])]
+            left = min(self._waiting.values(), default=np.inf) - now
+            ready, _, _ = select.select(sources, [], [], None if left == np.inf else max(left, 0.0))
+            if self._listener in ready:
+                self._waiting[self._listener.accept()[0]] = time.monotonic() + self._silence
+            for client in ready:
+                if client in self._waiting:
+                    return client, self._waiting.pop(client)
+            for client in [one for one, until in self._waiting.items() if until <= now]:
+                del self._waiting[client]
+                client.close()
+                self._tell(f"client gone: silent for {self._silence:g} s")
+
+    def _run(self, until: float) -> None:
+        """Send states until the client has gone, which has connected by this time."""
         due = time.monotonic()
         while True:
             now = time.monotonic()
+            if not self._port and now > until:
+                raise _ClientError(f"silent for {self._silence:g} s")
             due = (due if 0.0 <= now - due < PERIOD else now) + PERIOD  # a longer delay is not made up for
             arrived = self._pass_period(due)
             if self._motion is not None and self._motion.has_begun:

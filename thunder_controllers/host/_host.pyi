@@ -1353,12 +1353,12 @@ class ControlSession:
         
         Raises as `Controller.configure` does, and DimensionError for a gain that is not given whole.
         """
-    def activate(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike, held_effort: numpy.typing.ArrayLike | None = None, max_error: typing.SupportsFloat | typing.SupportsIndex = ...) -> None:
+    def activate(self, q: numpy.typing.ArrayLike, qd: numpy.typing.ArrayLike | None = None, held_effort: numpy.typing.ArrayLike | None = None, max_error: typing.SupportsFloat | typing.SupportsIndex = ...) -> None:
         """
         Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].
         
-        That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.
-        A stream that is still fresh is followed; otherwise the place is held. Of one that is more than
+        qd None: at rest. The effort is what is commanded now, and is cut to the limits; None or not finite: the
+        safe one. A stream that is still fresh is followed; otherwise the place is held. Of one that is more than
         max_error away (the farthest joint [rad or m], or way [m] or angle [rad] of the pose) the next sample
         is approached from the place. Raises LawError for such a stream where Options.approaches_jumps is
         false, or if measurement or law speak against it.

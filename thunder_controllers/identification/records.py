@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.archive import read_arrays
+from thunder_controllers.bag import FILES, read_joint_states
 from thunder_controllers.fields import order_of
 from thunder_controllers.identification.motion import Record
 from thunder_controllers.references.circles import Circles, unwrap
 from thunder_controllers.references.columns import read_columns
-from thunder_dynamics.errors import MissingLibraryError, ThunderError
+from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.readers import exists
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +26,7 @@ LONGEST_GAP = 0.05
 MOST_UNEVEN = 100.0
 """Mean over median of the time between samples: interpolated, a record is so many times as long."""
 
-BAGS = (".mcap", ".db3", "")
+BAGS = (*FILES, "")
 """Suffixes of bags; without one, the folder of a bag."""
 
 
@@ -93,34 +94,9 @@ def _read_csv(path: Path, joints: Sequence[str]) -> tuple[FloatArray, FloatArray
 
 
 def _read_bag(path: Path, joints: Sequence[str], topic: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingLibraryError("rosbags") from error
-    try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            found = [connection for connection in reader.connections if connection.topic == topic]
-            if not found:
-                raise RecordError(f"no topic {topic}", where=str(path), valid=", ".join(sorted(reader.topics)))
-            messages = (reader.deserialize(data, one.msgtype) for one, _, data in reader.messages(found))
-            rows = list(_joint_rows(messages, joints, f"{path}: {topic}"))
-    except AnyReaderError as error:
-        raise RecordError(
-            f"no bag ({error})", where=str(path), valid="an .mcap or .db3 file, or a bag's folder"
-        ) from error
-    t, q, effort = np.split(np.array(rows).reshape(-1, 1 + 2 * len(joints)), [1, 1 + len(joints)], axis=1)
+    rows = read_joint_states(path, joints, topic, RecordError)
+    t, q, effort = np.split(rows, [1, 1 + len(joints)], axis=1)
     return t[:, 0] - t[:1, 0], q, effort
-
-
-def _joint_rows(messages: Iterator[Any], joints: Sequence[str], where: str) -> Iterator[list[float]]:
-    for message in messages:
-        order = order_of(message.name, joints, where, RecordError, others=True)
-        if not len(message.position) == len(message.effort) == len(message.name):
-            what = f"{len(message.position)} positions and {len(message.effort)} efforts of {len(message.name)} joints"
-            raise RecordError(what, where=where, valid="position and effort of every joint")
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
 
 
 def _evenly(t: FloatArray, q: FloatArray, effort: FloatArray, circles: Circles | Literal[False], where: str) -> Record:

@@ -11,10 +11,7 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray, order_of
 from thunder_dynamics.errors import ThunderError
-from thunder_dynamics.readers.source import read_bytes
-
-MAX_TABLE_BYTES = 1 << 30
-"""The longest run, 10⁷ rows, of seven joints in some 13 characters a number."""
+from thunder_dynamics.storage.door import TABLE, read_bytes
 
 
 def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = ()) -> dict[str, FloatArray]:
@@ -30,14 +27,12 @@ def read_columns(path: Path, error: type[ThunderError], wanted: Sequence[str] = 
             two of one name, has no rows or one of another length, or a cell is no number.
     """
     try:
-        text = io.TextIOWrapper(io.BytesIO(read_bytes(path, MAX_TABLE_BYTES)), encoding="utf-8-sig", newline="")
+        text = io.TextIOWrapper(io.BytesIO(read_bytes(path, TABLE, error)), encoding="utf-8-sig", newline="")
         reader = csv.reader(text)
         header = [name.strip() for name in next(reader, [])]
         rows = [(f"{path}:{reader.line_num}", cells) for cells in reader if cells]
-    except (OSError, ValueError, csv.Error) as failure:
-        reason = getattr(failure, "strerror", None) or "no text"
-        valid = f"a CSV file of at most {MAX_TABLE_BYTES >> 20} MiB"
-        raise error(f"cannot read it ({reason})", where=str(path), valid=valid) from failure
+    except (ValueError, csv.Error) as failure:
+        raise error("it is no text", where=str(path), valid=TABLE.valid) from failure
     names = list(dict.fromkeys(wanted or header))
     order = order_of(header, names, f"{path}:1: columns", error, others=True)
     if not rows:

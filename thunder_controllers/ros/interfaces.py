@@ -9,6 +9,8 @@ import yaml
 
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import Parameter, controller_parameters, node_parameters
+from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.door import read_text
 
 
 class Topic(NamedTuple):
@@ -65,6 +67,6 @@ def _read(name: str, entry: dict[str, Any]) -> NodeInterface:
 
 NODES = {
     name: _read(name, entry)
-    for name, entry in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
+    for name, entry in yaml.safe_load(read_text(Path(__file__).with_suffix(".yaml"), ScenarioError)).items()
 }
 """Every node by its default name."""

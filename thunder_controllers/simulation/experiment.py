@@ -36,7 +36,8 @@ from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.spatial import homogeneous, rotation_from_ypr
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.door import read_json, read_text
+from thunder_dynamics.storage.whole import write_text
 
 Progress = Callable[[str, float], None]
 """Called with a run's name and the fraction of it that is done."""
@@ -185,9 +186,9 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
                 result.learned.save(estimates)
         hashes = {result.name: result.library_hash for result in results}
         summary = summarise(scenario, {result.name: result.metrics for result in results}, hashes)
-        write_whole(folder / "scenario.yaml", lambda file: file.write(scenario.text.encode()))
-        document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        write_whole(folder / "metrics.json", lambda file: file.write(document))
+        write_text(folder / "scenario.yaml", scenario.text)
+        document = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(folder / "metrics.json", document + "\n")
     return ScenarioResult(folder, tuple(results), summary, scenario.text)
 
 
@@ -203,8 +204,8 @@ def load_results(folder: Path) -> ScenarioResult:
         ScenarioError: if the folder lacks a file of a run.
     """
     try:
-        metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        text = (folder / "scenario.yaml").read_text(encoding="utf-8")
+        metrics: dict[str, Any] = read_json(folder / "metrics.json", ScenarioError)
+        text = read_text(folder / "scenario.yaml", ScenarioError)
         runs = [
             RunResult(
                 name,

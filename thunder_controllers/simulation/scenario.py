@@ -37,9 +37,9 @@ from thunder_controllers.simulation.reference_options import ReferenceOptions, r
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option, shortened
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import exists, load_model, locate
-from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
+from thunder_dynamics.storage.door import read_text
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
@@ -243,7 +243,7 @@ def load_scenario(
     """
     file = locate(path, lambda: shipped(SCENARIOS), "scenario")
     try:
-        text = read_text(file)
+        text = read_text(file, ScenarioError)
         document = parse_yaml(text, str(file))
     except RobotFileError as error:
         raise ScenarioError(error.what, where=error.where, valid=error.valid) from error

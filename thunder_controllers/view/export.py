@@ -19,7 +19,7 @@ from thunder_controllers.host import about_com, estimate_topics
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.trace import Frames, Trace
 from thunder_dynamics.errors import MissingLibraryError
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.whole import sync, write_text
 
 CONTROLLER = "/adaptive_controller"
 """What the topics of a controller begin with, as those of the nodes do."""
@@ -37,7 +37,7 @@ def write_csv(trace: Trace, path: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(np.column_stack(list(columns.values())).tolist())
-    write_whole(path, lambda file: file.write(text.getvalue().encode()))
+    write_text(path, text.getvalue())
 
 
 def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:
@@ -65,7 +65,10 @@ def write_bag(trace: Trace, frames: Frames, folder: Path) -> None:
                 writer.write(connections[topic], t, bytes(messages.store.serialize_cdr(message, kind)))
         if folder.exists():
             shutil.rmtree(folder)
+        for path in (*made.iterdir(), made):
+            sync(path)
         made.rename(folder)
+    sync(folder.parent)
 
 
 def check_library() -> None:

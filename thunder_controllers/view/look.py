@@ -21,7 +21,7 @@ from thunder_controllers.host import Note
 from thunder_controllers.simulation.experiment import RunResult, look_file
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, RunConfig
 from thunder_controllers.simulation.trace import Archive
-from thunder_controllers.view.mesh import FILE_BYTES, Mesh, find_file, make_shape, read_mesh, scaled
+from thunder_controllers.view.mesh import Mesh, find_file, make_shape, read_mesh, scaled
 from thunder_dynamics.errors import ScenarioError, ThunderError, listed
 from thunder_dynamics.joints import Pose
 from thunder_dynamics.locking import draw_positions, link_poses
@@ -31,6 +31,7 @@ from thunder_dynamics.readers.dh_yaml import named_urdf
 from thunder_dynamics.readers.urdf import UrdfLinks, read_links
 from thunder_dynamics.readers.urdf_elements import UrdfVisual, find_visuals
 from thunder_dynamics.spatial import homogeneous
+from thunder_dynamics.storage.door import MESH
 
 INCOMPLETE = "look_incomplete"
 """Code of the note that something of an arm is not drawn as its description has it."""
@@ -44,7 +45,7 @@ MOST_VISUALS, MOST_VERTICES = 200, 8000
 A page keeps the vertices at each of 900 times, for two runs 170 MB.
 """
 
-MOST_BYTES = 4 * FILE_BYTES
+MOST_BYTES = 4 * MESH.largest
 """Of all mesh files of a robot: they are read in three seconds."""
 
 SHOWN_REASONS = 3

@@ -25,13 +25,10 @@ from thunder_controllers.fields import FloatArray
 from thunder_controllers.package_uri import SCHEME, resolve
 from thunder_dynamics.errors import MissingLibraryError, ThunderError
 from thunder_dynamics.readers import exists
-from thunder_dynamics.readers.source import read_bytes
+from thunder_dynamics.storage.door import MESH, read_bytes
 
 FORMATS = (".stl", ".obj", ".dae")
 """Suffixes of mesh files."""
-
-FILE_BYTES = 16 << 20
-"""Of a mesh file; those of arms have up to 5 MB."""
 
 LARGEST, LEAST_AREA = 100.0, 1e-8
 """Coordinate of a vertex [m], and surface of a mesh [m²]: what is larger or smaller hides what else is drawn."""
@@ -94,10 +91,10 @@ def read_mesh(path: Path, most: int) -> Mesh:
         MissingLibraryError: if trimesh is not installed, or pycollada, which COLLADA needs.
     """
     try:
-        return _read(path, path.stat().st_mtime_ns, most)
-    except (OSError, ValueError) as error:  # a name that no file can have
-        what = f"no mesh: {getattr(error, 'strerror', None) or error}"
-        raise MeshError(what, where=str(path), valid=f"a file of at most {FILE_BYTES >> 20} MiB") from error
+        changed = path.stat().st_mtime_ns
+    except (OSError, ValueError):  # no file, or a name that none can have: the door says so
+        changed = 0
+    return _read(path, changed, most)
 
 
 def make_shape(shape: str, size: tuple[float, ...]) -> Mesh:
@@ -149,7 +146,7 @@ def _read(path: Path, _changed: int, most: int) -> Mesh:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise MeshError(f"a mesh ending in '{path.suffix}'", where=str(path), valid=", ".join(FORMATS))
-    trimesh, data, unit = _trimesh(), read_bytes(path, FILE_BYTES), 1.0
+    trimesh, data, unit = _trimesh(), read_bytes(path, MESH, MeshError), 1.0
     if suffix == ".dae":
         data, unit = _checked_collada(data, path)
     try:
@@ -180,7 +177,7 @@ def _checked_collada(data: bytes, path: Path) -> tuple[bytes, float]:
     for geometry in root.iter("{*}geometry"):
         sizes[geometry.get("id", "")] += sum(len(one.text or "") for one in geometry.iter("{*}p"))
     instances = (one.get("url", "").lstrip("#") for one in root.iter("{*}instance_geometry"))
-    if next(root.iter("{*}instance_node"), None) is not None or sum(sizes[one] for one in instances) > FILE_BYTES:
+    if next(root.iter("{*}instance_node"), None) is not None or sum(sizes[one] for one in instances) > MESH.largest:
         raise MeshError("it stands for more than it holds", where=str(path), valid="no <instance_node>, each mesh once")
     return etree.tostring(root), unit
 

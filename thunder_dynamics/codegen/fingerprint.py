@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from thunder_dynamics.errors import LawError
+from thunder_dynamics.errors import BuildError, LawError
 from thunder_dynamics.model import Joint, JointKind, RobotModel
+from thunder_dynamics.storage.door import TEXT, read_bytes, read_text
 from thunder_dynamics.version import __version__
 
 
@@ -56,7 +57,9 @@ def content_hash(
         "model": canonical(model),
         "laws": canonical([list(law) for law in laws]),
         "law_sources": {name: digest for module in law_modules for name, digest in source_closure(module).items()},
-        "user_functions": hashlib.sha256(user_functions.read_bytes()).hexdigest() if user_functions else None,
+        "user_functions": hashlib.sha256(read_bytes(user_functions, TEXT, BuildError)).hexdigest()
+        if user_functions
+        else None,
         "generator": _generator_sources(),
         "versions": {"casadi": metadata.version("casadi"), "thunder": __version__},
         "settings": canonical(dict(settings)),
@@ -81,7 +84,7 @@ def source_closure(module: str) -> dict[str, str]:
     roots = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
     found: dict[str, str] = {}
     if spec and spec.origin and not roots:  # a law in a single file of its own
-        return {module: hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()}
+        return {module: hashlib.sha256(read_bytes(Path(spec.origin), TEXT, LawError)).hexdigest()}
     open_names = [module]
     while open_names:
         name = open_names.pop()
@@ -98,7 +101,7 @@ def source_closure(module: str) -> dict[str, str]:
 @cache
 def _digested(path: Path, own_package: str, modified: int, size: int) -> tuple[str, tuple[str, ...]]:
     """Digest of a source file and the modules that it imports; a process asks for the same ones at every build."""
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path, LawError)
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -138,5 +141,5 @@ def _generator_sources() -> str:
     others = {root / "cli.py", *(root / "readers").rglob("*"), *(root / "runtime").rglob("*")}
     for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in suffixes and p not in others):
         digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
+        digest.update(read_bytes(path, TEXT, BuildError))
     return digest.hexdigest()

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from thunder_dynamics.errors import BuildError
+from thunder_dynamics.storage.door import GENERATED, read_bytes
 
 NO_SLP = "-fno-tree-slp-vectorize"
 OPTIMISATION = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", NO_SLP)
@@ -89,7 +90,7 @@ def interpreter() -> Path:
 
 def interpreter_identity() -> str:
     """What determines how an image is interpreted."""
-    return f"interpreter {hashlib.sha256(interpreter().read_bytes()).hexdigest()}"
+    return f"interpreter {hashlib.sha256(read_bytes(interpreter(), GENERATED, BuildError)).hexdigest()}"
 
 
 def run(command: Sequence[str], cwd: Path | None = None, *, must_succeed: bool = True) -> str:

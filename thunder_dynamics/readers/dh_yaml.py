@@ -42,13 +42,13 @@ from thunder_dynamics.readers.source import (
     check_bodies,
     check_entity_name,
     note_placeholders,
-    read_text,
     relocated,
     robot_identifier,
     take_options,
 )
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
 from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
+from thunder_dynamics.storage.door import read_text
 
 Schema = TypeVar("Schema", bound=Entry)
 
@@ -65,7 +65,7 @@ def read_dh_yaml(path: Path, options: Mapping[str, Any]) -> RobotModel:
         ModelError: for a robot name that is no C identifier.
     """
     chosen = take_options(ReaderOptions, options, where=str(path))
-    document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
+    document = as_schema_0_2(parse_yaml(read_text(path, RobotFileError), str(path)))
     name = robot_identifier(path.stem) if chosen.name is None else chosen.name
     if _names_urdf(document):
         whole = _UrdfRobot(document, path, validate(document, UrdfRobotEntry)).model(name, chosen.allow_inconsistent)
@@ -90,7 +90,7 @@ def named_urdf(path: Path) -> tuple[Path, dict[str, Any], Pose] | None:
     Raises:
         RobotFileError: as `read_dh_yaml`.
     """
-    document = as_schema_0_2(parse_yaml(read_text(path), str(path)))
+    document = as_schema_0_2(parse_yaml(read_text(path, RobotFileError), str(path)))
     if not _names_urdf(document):
         return None
     entry = validate(document, UrdfRobotEntry)

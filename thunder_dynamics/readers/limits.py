@@ -1,9 +1,9 @@
-"""What reading a description may take: it may come from anybody, and a robot that people describe is far below."""
+"""What reading a description may take: it may come from anybody, and a robot that people describe is far below.
+
+Bounds of files stand in `storage.door`.
+"""
 
 from __future__ import annotations
-
-FILE_BYTES = 4 << 20
-"""Of a file, of a file that a xacro reads, and of what it expands to."""
 
 NUMBER = 1e15
 """Magnitude of physical quantities, so that their products stay finite."""

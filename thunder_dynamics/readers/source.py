@@ -1,17 +1,13 @@
-"""What all readers share: reading a text safely, their options, and the check of a link's inertia."""
+"""What all readers share: their options, and the check of a link's inertia."""
 
 from __future__ import annotations
 
-import errno
 import keyword
-import os
 import re
-import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -22,7 +18,6 @@ from thunder_dynamics.errors import (
     NameNotFoundError,
     PlaceholderWarning,
     RobotFileError,
-    files_beside,
     listed,
     nearest,
     option,
@@ -30,7 +25,7 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.locking import lock_joints
 from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, RobotModel
-from thunder_dynamics.readers.limits import FILE_BYTES, NUMBER
+from thunder_dynamics.readers.limits import NUMBER
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-NUMBER, le=NUMBER)]
 """A finite number; integers count, texts and booleans do not."""
@@ -103,55 +98,6 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
         first = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in first["loc"])
         raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read its bytes, at once and whatever lies there.
-
-    Raises:
-        OSError: if there is none, or it is no regular file: a pipe without a writer would be waited for, a device may
-            never end.
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(0, "it is no regular file")
-    return open(handle, "rb")
-
-
-def read_bytes(path: Path, largest: int) -> bytes:
-    """Read a regular file of at most `largest` bytes.
-
-    Raises:
-        OSError: as `open_regular` does, and if it is larger.
-    """
-    with open_regular(path) as file:
-        is_larger = os.fstat(file.fileno()).st_size > largest
-        data = b"" if is_larger else file.read(largest + 1) or b""
-    if is_larger or len(data) > largest:
-        raise OSError(errno.EFBIG, f"it is larger than {largest // 1024} KiB")
-    return data
-
-
-def read_text(path: Path) -> str:
-    """Read a robot description as UTF-8 text.
-
-    Raises:
-        RobotFileError: if it is missing, no file, not permitted, larger than `FILE_BYTES` or no UTF-8.
-    """
-    valid = f"a readable UTF-8 text file of at most {FILE_BYTES >> 10} KiB"
-    try:
-        data = read_bytes(path, FILE_BYTES)
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise RobotFileError(f"no file {path}", valid=files_beside(path)) from error
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RobotFileError(f"the file cannot be read ({reason})", where=str(path), valid=valid) from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise RobotFileError("the file is no UTF-8 text", where=f"{path}:{line}", valid=valid) from error
 
 
 def check_bodies(bodies: Iterable[tuple[str, str, Inertia]], allow_inconsistent: bool) -> None:

@@ -19,9 +19,10 @@ from lxml import etree
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
-from thunder_dynamics.readers.limits import ELEMENTS, FILE_BYTES, NUMBER
+from thunder_dynamics.readers.limits import ELEMENTS, NUMBER
 from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
+from thunder_dynamics.storage.door import TEXT
 
 MOVABLE = {
     "revolute": JointKind.REVOLUTE,
@@ -157,8 +158,8 @@ def parse_xml(text: str, where: str) -> etree._Element:
         RobotFileError: with file and line, for anything else.
     """
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
-    if len(data) > FILE_BYTES:
-        raise RobotFileError("the text is too large", where=where, valid=f"at most {FILE_BYTES >> 10} KiB")
+    if len(data) > TEXT.largest:
+        raise RobotFileError("the text is too large", where=where, valid=f"at most {TEXT.largest >> 10} KiB")
     before, doctype, _ = text.partition("<!DOCTYPE")
     if doctype:
         place = f"{where}:{before.count(chr(10)) + 1}"

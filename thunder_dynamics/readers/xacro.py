@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
-from thunder_dynamics.readers.limits import FILE_BYTES, MEMORY, OPEN_FILES, SECONDS
-from thunder_dynamics.readers.source import read_text
+from thunder_dynamics.readers.limits import MEMORY, OPEN_FILES, SECONDS
 from thunder_dynamics.readers.urdf_elements import parse_xml
 from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, out_of_memory, packages_above
+from thunder_dynamics.storage.apart import run_apart
+from thunder_dynamics.storage.door import TEXT, read_text
 
 
 def expand_xacro(
@@ -68,7 +66,7 @@ def _packages_around(file: Path) -> dict[str, Path]:
             if path != file.resolve() and not is_installed(folder):
                 continue
             try:
-                root = parse_xml(read_text(folder / MANIFEST), str(folder / MANIFEST))
+                root = parse_xml(read_text(folder / MANIFEST, RobotFileError), str(folder / MANIFEST))
             except RobotFileError:  # one that nobody can name
                 continue
             found.setdefault(root.findtext("name", "").strip(), folder)
@@ -86,36 +84,22 @@ def _run_child(
         "package_option": option("packages", "={name: folder}"),
         "argument_option": option("xacro_args", "={name: value}"),
         "limits": {
-            "bytes": FILE_BYTES,
-            "seconds": math.ceil(SECONDS) + 1,
+            "bytes": TEXT.largest,
+            "seconds": math.ceil(SECONDS),
             "memory": MEMORY,
             "open_files": OPEN_FILES,
         },
-        "sys_path": sys.path,
     }
-    # -I: what lies in the current folder or beside the file is not imported; the path of this interpreter is
-    command = [sys.executable, "-I", "-X", "utf8", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
-    # A file in memory, not a pipe: the limit on a file's size holds for all that the child says.
-    with os.fdopen(os.memfd_create("xacro"), "w+b") as said:
-        try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(request).encode(),
-                stdout=said,
-                stderr=subprocess.STDOUT,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            what = f"its expansion takes longer than {SECONDS:g} s"
-            raise RobotFileError(what, where=str(path), valid="a file that ends") from None
-        said.seek(0)
-        last = said.read().decode(errors="replace").rstrip().rpartition("\n")[2]
-    if done.returncode == -signal.SIGABRT or last == "MemoryError":  # no memory was left to say so otherwise
+    status, said = run_apart([str(Path(__file__).with_name("xacro_child.py"))], request, SECONDS)
+    if status is None:
+        what = f"its expansion takes longer than {SECONDS:g} s"
+        raise RobotFileError(what, where=str(path), valid="a file that ends")
+    last = said.decode(errors="replace").rstrip().rpartition("\n")[2]
+    if status == -signal.SIGABRT or last == "MemoryError":  # no memory was left to say so otherwise
         what = f"xacro cannot expand it ({out_of_memory(MEMORY)})"
         raise RobotFileError(what, where=str(path), valid="a xacro file")
-    if done.returncode:
-        reason = signal.Signals(-done.returncode).name if done.returncode < 0 else last[:300]
+    if status:
+        reason = signal.Signals(-status).name if status < 0 else last[:300]
         raise RobotFileError(f"xacro failed ({reason})", where=str(path), valid="a xacro file")
     answer: dict[str, Any] = json.loads(last)
     return answer

@@ -192,19 +192,26 @@ def _restrict(guard: _Guard) -> None:
     substitution._eval_env = substitution._eval_optenv = _variable
     substitution._eval_find = guard.find
     substitution._eval = _refusing("$(eval …) is not allowed", "${…}, $(arg …), $(find …), $(env …)")
+    limits = guard.limits
+    limit_process(limits["memory"], limits["seconds"], 4 * limits["bytes"], limits["open_files"])
+    sys.addaudithook(guard)
+
+
+def limit_process(memory: int, seconds: int, file_bytes: int, open_files: int | None = None) -> None:
+    """Bound what this process may take from now on, for good: bytes, processor time, no process and no core dump."""
     bounds = {
-        resource.RLIMIT_AS: guard.limits["memory"],
-        resource.RLIMIT_CPU: guard.limits["seconds"],
-        resource.RLIMIT_FSIZE: 4 * guard.limits["bytes"],
-        resource.RLIMIT_NOFILE: guard.limits["open_files"],
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: file_bytes,
         resource.RLIMIT_NPROC: 0,
         resource.RLIMIT_CORE: 0,
     }
+    if open_files is not None:
+        bounds[resource.RLIMIT_NOFILE] = open_files
     for kind, value in bounds.items():
         hard = resource.getrlimit(kind)[1]
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (least, least))
-    sys.addaudithook(guard)
+        resource.setrlimit(kind, (least, least + (kind == resource.RLIMIT_CPU and least != hard)))  # SIGXCPU first
 
 
 def out_of_memory(limit: int) -> str:

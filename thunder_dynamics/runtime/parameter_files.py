@@ -13,7 +13,7 @@ from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.fields import by_names
 from thunder_dynamics.readers.yaml_text import YamlDocument
-from thunder_dynamics.storage.whole import write_whole
+from thunder_dynamics.storage.whole import write_text
 
 FloatArray = NDArray[np.float64]
 
@@ -89,6 +89,6 @@ def read_estimates(document: YamlDocument, link_names: Sequence[str]) -> dict[st
 def write_file(file: str, text: str) -> None:
     """Write a file that appears whole or not at all."""
     try:
-        write_whole(Path(file), lambda target: target.write(text.encode()))
+        write_text(Path(file), text)
     except OSError as error:
         raise RuntimeError(f"{file}: cannot be written") from error

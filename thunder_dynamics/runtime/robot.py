@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from thunder_dynamics.checksums import read_verified
 from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
-from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 from thunder_dynamics.runtime.parameter_files import (
     FROM_ROBOT_FILE,
@@ -26,6 +25,7 @@ from thunder_dynamics.runtime.parameter_files import (
     read_par_REG,
     write_file,
 )
+from thunder_dynamics.storage.door import read_text
 
 if TYPE_CHECKING:
     from thunder_dynamics.runtime._calls import Library
@@ -171,7 +171,7 @@ class Robot:
     def _reading(self, file: str) -> Iterator[YamlDocument]:
         before = self._evaluates.values
         try:
-            yield parse_yaml(read_text(Path(file)), file)
+            yield parse_yaml(read_text(Path(file), RobotFileError), file)
         except (OSError, UnicodeError, ValueError, RobotFileError) as error:
             self._evaluates.values = before
             raise RuntimeError(str(error)) from error

@@ -24,6 +24,7 @@ from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.door import read_text
 from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
 from thunder_studies.panda import LAST_LINK, Keys, bodies
 
@@ -84,7 +85,7 @@ def _folder() -> TemporaryDirectory[str]:
 @cache
 def driven_panda() -> str:
     """Path to a file of the Panda with drives: friction and rotors."""
-    document = yaml.safe_load(share("config/robots/panda.yaml").read_text())
+    document = yaml.safe_load(read_text(share("config/robots/panda.yaml"), ScenarioError))
     robot = {key: value for key, value in document.items() if not key.startswith("PI_2")}  # anchors, resolved by now
     robot["Dl_order"] = 1
     for name, viscous in zip(robot["dynamics"], VISCOUS, strict=True):

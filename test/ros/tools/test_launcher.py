@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -245,11 +244,9 @@ def test_it_comes_up_converges_and_ctrl_c_ends_it(launch: Launch, probe: Probe, 
     errors.wait(is_small, count=50, timeout=LIMIT)
     expected = [names.CONTROLLER, names.SIMULATION, names.MONITOR, names.REFERENCE, names.MODEL]
     assert {f"/arm/{name}" for name in expected} <= probe.node_names()
-    start = time.monotonic()
     process.send_signal(signal.SIGINT)
-    status = process.wait(10.0 * STOP_TIMEOUT)
+    status = process.wait(STOP_TIMEOUT)
     text = (tmp_path / "output").read_text()
-    assert time.monotonic() - start < STOP_TIMEOUT, text
     assert status == 0, text
     assert "Traceback" not in text and "[ERROR]" not in text and " Error]" not in text, text  # the latter is DDS's form
     assert re.search(r"summary of [\d.]+ s\n +position error: .* m\n +estimate of panda_link7: m \d\.\d+ kg", text), (

@@ -119,13 +119,14 @@ void measure(ControlSession& session, std::int64_t stamp, double t, const Vector
   session.measure(stamp, t, q.data(), qd.data());
 }
 
-void activate(ControlSession& session, const ArrayLike& q, const ArrayLike& qd, const OptionalArray& held_effort,
+void activate(ControlSession& session, const ArrayLike& q, const OptionalArray& qd, const OptionalArray& held_effort,
               double max_error) {
   const int n = joints_of(session);
   const Vector position = joint_vector(q, n, "activate: q");
-  const Vector velocity = joint_vector(qd, n, "activate: qd");
+  const Vector velocity = qd.is_none() ? Vector() : joint_vector(qd, n, "activate: qd");
   const Vector held = held_effort.is_none() ? Vector() : joint_vector(held_effort, n, "activate: held_effort");
-  session.activate(position.data(), velocity.data(), held_effort.is_none() ? nullptr : held.data(), max_error);
+  session.activate(position.data(), qd.is_none() ? nullptr : velocity.data(),
+                   held_effort.is_none() ? nullptr : held.data(), max_error);
 }
 
 py::array_t<double> deactivate(ControlSession& session) {
@@ -157,10 +158,11 @@ void bind_updates(py::class_<ControlSession>& bound) {
            "and say that the arm moves. The time counts then by the speed of the fastest joint, in velocity limits.")
       .def("measure", &measure, py::arg("stamp"), py::arg("t"), py::arg("q").noconvert(), py::arg("qd").noconvert(),
            "Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.")
-      .def("activate", &activate, py::arg("q"), py::arg("qd"), py::arg("held_effort") = py::none(),
+      .def("activate", &activate, py::arg("q"), py::arg("qd") = py::none(), py::arg("held_effort") = py::none(),
            py::arg("max_error") = std::numeric_limits<double>::infinity(),
            "Start at q [rad or m] and qd [rad/s or m/s], shape (n,), from held_effort [N·m or N].\n\n"
-           "That is the effort commanded now, and is cut to the limits; None or not finite: the safe one.\n"
+           "qd None: at rest. The effort is what is commanded now, and is cut to the limits; None or not finite: the\n"
+           "safe one. "
            "A stream that is still fresh is followed; otherwise the place is held. Of one that is more than\n"
            "max_error away (the farthest joint [rad or m], or way [m] or angle [rad] of the pose) the next sample\n"
            "is approached from the place. Raises LawError for such a stream where Options.approaches_jumps is\n"

@@ -171,6 +171,8 @@ bool ControlSession::is_far(const double* q, double max_error) {
 
 void ControlSession::activate(const double* q, const double* qd, const double* held_effort, double max_error) {
   const Lock lock(mutex_);
+  const std::vector<double> rest(step_.qd.size(), 0.0);
+  if (qd == nullptr) qd = rest.data();
   const bool is_checked = max_error < std::numeric_limits<double>::infinity();
   has_stream_ = follows_stream() && !(is_checked && is_far(q, max_error));
   if (!has_stream_) host_.hold_reference();

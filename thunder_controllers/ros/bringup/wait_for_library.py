@@ -14,6 +14,7 @@ from thunder_controllers.ros.common.announced import on_library
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.parameters import DeclaredParameters, ParameterError
 from thunder_controllers.ros.common.runtime import EXIT_SUCCESS, STEADY, fail, run
+from thunder_dynamics.storage.whole import write_text
 
 
 class WaitForLibraryNode(Node):
@@ -39,7 +40,7 @@ class WaitForLibraryNode(Node):
     def _write(self, library: Library) -> None:
         parameters = {f"/**/{self._given['controller']}": {"ros__parameters": {"library": library.path}}}
         try:
-            resolve(self._given["file"]).write_text(yaml.safe_dump(parameters, allow_unicode=True), encoding="utf-8")
+            write_text(resolve(self._given["file"]), yaml.safe_dump(parameters, allow_unicode=True), durable=False)
         except OSError as error:
             fail(self, str(error))
         self.get_logger().info(f"there is a library: {library.path}")

@@ -22,6 +22,7 @@ import yaml
 from thunder_controllers.fields import Strict, checked
 from thunder_controllers.ros.common.names import CONTROLLER
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.storage.door import read_text
 
 if TYPE_CHECKING:
     from thunder_controllers.host import OptionInfo
@@ -129,7 +130,7 @@ def read_parameters(file: Path, root: str) -> tuple[Parameter, ...]:
     Raises:
         ScenarioError: if something in it is not understood.
     """
-    tables = yaml.safe_load(file.read_text(encoding="utf-8"))
+    tables = yaml.safe_load(read_text(file, ScenarioError))
     return tuple(_read_table(tables[root], "", str(file)))
 
 

@@ -5,7 +5,6 @@ The document names no file. Who reads it looks for that build where only its use
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from thunder_controllers.package_uri import resolve
 from thunder_dynamics.build import MANIFEST, cache_place, generated_folder
 from thunder_dynamics.errors import BuildError, ThunderError
+from thunder_dynamics.storage.door import read_json
 
 if TYPE_CHECKING:
     from thunder_controllers.host import Library
@@ -50,7 +50,7 @@ _ADAPTER = TypeAdapter(LibraryMessage)
 
 def describe_folder(folder: Path) -> LibraryMessage:
     """Say what others must know to find a folder that was generated just now."""
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_json(folder / MANIFEST, BuildError)
     return LibraryMessage(manifest["robot"], tuple(manifest["laws"]), manifest["hash"])
 
 

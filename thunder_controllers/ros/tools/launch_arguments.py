@@ -12,6 +12,7 @@ from thunder_controllers.load import load_from_words
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.storage.door import read_text
 
 ROBOTS = {
     "panda_adaptive": (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
@@ -48,7 +49,7 @@ def read_arguments(name: str) -> dict[str, Argument]:
     Args:
         name: Of the file, without suffix.
     """
-    tables = yaml.safe_load(share("launch/arguments.yaml").read_text(encoding="utf-8"))
+    tables = yaml.safe_load(read_text(share("launch/arguments.yaml"), LaunchArgumentError))
     table = tables[name] | (tables["every_system"] if name in ROBOTS else {})
     return {key: Argument(key, **{**entry, "choices": tuple(entry.get("choices", ()))}) for key, entry in table.items()}
 

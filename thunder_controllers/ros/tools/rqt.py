@@ -31,6 +31,7 @@ from thunder_controllers.resources import share
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.qos import MONITOR
 from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.storage.door import read_text
 
 INTERVAL = 0.1
 """Between two looks at the graph [s]."""
@@ -164,7 +165,8 @@ def open_rqt(template: Path, namespace: str) -> int:
     rclpy.create_node = patient(rclpy.create_node, topics)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / template.name
-        path.write_text(fill_perspective(template.read_text(encoding="utf-8"), fields, controller), encoding="utf-8")
+        filled = fill_perspective(read_text(template, ThunderError), fields, controller)
+        path.write_text(filled, encoding="utf-8")
         rqt = importlib.import_module("rqt_gui.main").Main()
         return int(rqt.main(["rqt", "--perspective-file", str(path)]) or 0)
 

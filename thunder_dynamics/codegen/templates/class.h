@@ -2,14 +2,18 @@
 #ifndef THUNDER_${robot}_H
 #define THUNDER_${robot}_H
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -90,18 +94,44 @@ inline std::vector<double> numbers(const std::string& list, const std::string& f
   return values;
 }
 
-inline void write_file(const std::string& file, const std::string& text) {
-  const std::string partial = file + ".part";
-  {
-    std::ofstream stream(partial, std::ios::trunc);
-    stream << text;
-    stream.flush();
-    if (!stream) throw std::runtime_error(file + ": cannot be written");
+/* The text of a regular file of at most 4 MiB: a pipe would be waited for, and a device may never end. */
+inline std::istringstream read_file(const std::string& file, const char* valid) {
+  struct stat status;
+  std::string text;
+  const int handle = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  bool is_read = handle >= 0 && ::fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= 4 << 20;
+  if (is_read) {
+    text.resize(static_cast<std::size_t>(status.st_size));
+    is_read = ::read(handle, &text[0], text.size()) == status.st_size;
   }
-  if (std::rename(partial.c_str(), file.c_str()) != 0) {
-    std::remove(partial.c_str());
+  if (handle >= 0) ::close(handle);
+  if (!is_read) throw std::runtime_error(file + ": cannot be read; valid: a file that " + valid + " wrote");
+  return std::istringstream(text);
+}
+
+/* A file that appears whole or not at all and is on the disk then, with the permissions of the one that it replaces.
+   A link in its place is replaced, never followed; anything else that is no file stays. */
+inline void write_file(const std::string& file, const std::string& text) {
+  struct stat status;
+  const bool exists = ::lstat(file.c_str(), &status) == 0, replaces = exists && S_ISREG(status.st_mode);
+  const bool is_free = !exists || replaces || S_ISLNK(status.st_mode);
+  const std::string partial = file + ".part";
+  if (is_free) std::remove(partial.c_str());
+  const int handle = is_free ? ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+  bool is_done = handle >= 0 && ::write(handle, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (is_done && replaces) is_done = ::fchmod(handle, status.st_mode & 0777) == 0;
+  is_done = is_done && ::fsync(handle) == 0;
+  if (handle >= 0 && ::close(handle) != 0) is_done = false;
+  if (!is_done || std::rename(partial.c_str(), file.c_str()) != 0) {
+    if (handle >= 0) std::remove(partial.c_str());
     throw std::runtime_error(file + ": cannot be written");
   }
+  const std::size_t slash = file.rfind('/');
+  const std::string name = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  const int folder = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
 }
 
 inline constexpr const char* from_robot_file = $from_robot_file;
@@ -173,8 +203,7 @@ inline void thunder_$robot::setArguments(const Eigen::Ref<const Eigen::VectorXd>
 }
 
 inline void thunder_$robot::load_conf(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_conf wrote");
+  std::istringstream stream = read_file(file, "save_conf");
   std::vector<std::pair<std::string, std::size_t>> known;
 $check
   Groups groups;

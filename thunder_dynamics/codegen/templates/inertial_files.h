@@ -29,8 +29,7 @@ inline std::string unquoted(const std::string& name) {
 /* Read ten values for each link, by the links' names or numbers (link1 and so on), or in the order of the file where it has none of them; block and
  * flow style, what else links have is passed over. */
 inline std::vector<double> read_inertial(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error(file + ": cannot be read; valid: a file that save_par_REG wrote");
+  std::istringstream stream = read_file(file, "save_par_REG");
   std::vector<double> values;
   std::vector<std::string> links;
   std::string text, piece, link;

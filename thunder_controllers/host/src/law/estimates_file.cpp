@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/law/estimates_file.hpp"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iomanip>
 #include <map>
 #include <sstream>
-#include <system_error>
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
-#include "thunder/host/library/verified_file.hpp"
+#include "thunder/host/library/file.hpp"
 
 namespace thunder {
 namespace {
@@ -30,7 +23,7 @@ constexpr const char* kRobot = "robot";
 constexpr const char* kLaw = "law";
 constexpr const char* kLinks = "links";
 constexpr const char* kSaved = "a file of ~/save_estimates";
-constexpr std::uintmax_t kLargestFile = 4 << 20;  // [byte] estimates of a robot of 70 joints take a hundredth of it
+constexpr off_t kLargestFile = 4 << 20;  // [byte] estimates of a robot of 70 joints take a hundredth of it
 
 [[noreturn]] void refuse(const std::string& wrong, const std::string& where, const std::string& valid) {
   throw HostError(ErrorKind::law, wrong, where, valid);
@@ -90,12 +83,7 @@ Value read_value(const std::string& line, const std::string& where) {
 }
 
 Document read_document(const fs::path& path) {
-  // A pipe would be waited for, and a device never ends.
-  std::error_code missing;
-  if (!fs::is_regular_file(path, missing)) refuse("cannot be read: there is no regular file", path.string(), kSaved);
-  if (fs::file_size(path, missing) > kLargestFile) refuse("is too large", path.string(), kSaved);
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) refuse("cannot be read", path.string(), kSaved);
+  std::istringstream stream(ForeignFile{path, ErrorKind::law, kSaved}.read(kLargestFile));
   Document document;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
@@ -206,18 +194,6 @@ std::string list_text(const Values& values, Write write) {
   return "[" + text + "]";
 }
 
-/// Write beside the path, then rename. Returns 0, or the reason as errno has it; nothing is left beside the path then.
-int replace(const fs::path& path, const std::string& text) {
-  std::string partial = (path.parent_path() / ("." + path.filename().string() + "_XXXXXX")).string();
-  Descriptor file(::mkstemp(partial.data()));
-  if (file.get() < 0) return errno;
-  int reason = file.write(text);
-  if (::close(file.release()) != 0 && reason == 0) reason = errno;
-  if (reason == 0 && std::rename(partial.c_str(), path.c_str()) != 0) reason = errno;
-  if (reason != 0) std::remove(partial.c_str());
-  return reason;
-}
-
 std::string estimates_text(const Configuration& configuration, const std::vector<double>& state) {
   std::string text = std::string(kRobot) + ": " + name_text(configuration.robot()) + "\n";
   text += std::string(kLaw) + ": " + name_text(configuration.law) + "\n";
@@ -253,7 +229,7 @@ NamedValues read_estimates(const fs::path& path, const Configuration& configurat
 
 void save_estimates(const fs::path& path, const Configuration& configuration,
                     const std::vector<double>& state) {
-  const int reason = replace(path, estimates_text(configuration, state));
+  const int reason = write_whole(path, estimates_text(configuration, state));
   if (reason != 0) {
     refuse(std::string("cannot be written: ") + std::strerror(reason), path.string(), "a writable file");
   }

@@ -54,30 +54,16 @@ void check_owner(const struct stat& status, const fs::path& path) {
   }
 }
 
-/// Open a file or folder below `folder` for reading. O_NONBLOCK: opening a pipe would wait for its writer.
-Descriptor open_checked(int folder, const std::string& name, const fs::path& path, mode_t kind, off_t largest) {
-  Descriptor file(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (file.get() < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno), path);
+/// Open what nobody else could have written, a file or folder below `folder`.
+Descriptor open_checked(int folder, const std::string& name, const fs::path& path, mode_t type) {
   struct stat status;
-  if (fstat(file.get(), &status) != 0) refuse(std::string("cannot be read: ") + std::strerror(errno), path);
-  if ((status.st_mode & S_IFMT) != kind) refuse("is not a regular file", path);
+  Descriptor file = ForeignFile{path, ErrorKind::build, kAgain}.open(folder, name, O_NOFOLLOW, type, status);
   check_owner(status, path);
-  if (kind == S_IFREG && status.st_size > largest) refuse("is larger than any that is generated", path);
   return file;
 }
 
-/// The content of a file, at most one piece beyond `largest`: it may grow while it is read.
-std::string read_whole(int file, const fs::path& path, off_t largest) {
-  std::array<char, 1 << 16> piece;
-  std::string content;
-  while (static_cast<off_t>(content.size()) <= largest) {
-    const ssize_t count = read(file, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refuse(std::string("cannot be read: ") + std::strerror(errno), path);
-    if (count == 0) break;
-    content.append(piece.data(), static_cast<std::size_t>(count));
-  }
-  return content;
+std::string read_checked(int folder, const std::string& name, const fs::path& path, off_t largest) {
+  return ForeignFile{path, ErrorKind::build, kAgain}.read(open_checked(folder, name, path, S_IFREG), largest);
 }
 
 /// Digests by name, from lines `<64 digits>  <name>`.
@@ -96,11 +82,6 @@ std::map<std::string, std::string> parse_sums(const std::string& text, const fs:
     begin = end + 1;
   }
   return sums;
-}
-
-std::map<std::string, std::string> read_sums(int folder, const fs::path& path) {
-  const Descriptor file = open_checked(folder, kSums, path, S_IFREG, kLargestSums);
-  return parse_sums(read_whole(file.get(), path, kLargestSums), path);
 }
 
 /// The only lib<robot>.so that is listed.
@@ -133,32 +114,18 @@ std::string digest_of(const std::string& content, const fs::path& path) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (value_ >= 0) close(value_);
-}
-
-int Descriptor::write(std::string_view content) const noexcept {
-  while (!content.empty()) {
-    const ssize_t written = ::write(value_, content.data(), content.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 VerifiedFile verify_library(const std::string& path) {
   fs::path file = existing(path);
   const bool is_folder = fs::is_directory(file);
   const fs::path folder = (is_folder ? existing((file / kSums).string()) : file).parent_path();
   const fs::path sums_path = folder / kSums;
-  const Descriptor opened = open_checked(AT_FDCWD, folder.string(), folder, S_IFDIR, 0);
-  const auto sums = read_sums(opened.get(), sums_path);
+  const Descriptor opened = open_checked(AT_FDCWD, folder.string(), folder, S_IFDIR);
+  const auto sums = parse_sums(read_checked(opened.get(), kSums, sums_path, kLargestSums), sums_path);
   if (is_folder) file = folder / library_among(sums, sums_path);
   const std::string name = file.filename().string();
   const auto listed = sums.find(name);
   if (listed == sums.end()) refuse("lists no " + name, sums_path);
-  const Descriptor source = open_checked(opened.get(), name, file, S_IFREG, kLargestLibrary);
-  const std::string content = read_whole(source.get(), file, kLargestLibrary);
+  const std::string content = read_checked(opened.get(), name, file, kLargestLibrary);
   const std::string digest = digest_of(content, file);
   if (digest != listed->second) {
     refuse("is not the file that was generated: its SHA-256 is " + digest + ", " + kSums + " has " + listed->second,

@@ -67,8 +67,8 @@ class ControlSession {
 
   /// Let samples come from the updating thread alone, or from the others.
   void set_chained(bool is_chained) noexcept { is_chained_ = is_chained; }
-  /// Start at q and qd from held_effort, the effort commanded now, cut to the limits; from the safe one if it is null
-  /// or not finite. See Controller::activate for what it throws.
+  /// Start at q and qd, at rest if that is null, from held_effort, the effort commanded now, cut to the limits; from the
+  /// safe one if it is null or not finite. See Controller::activate for what it throws.
   ///
   /// A stream that is still fresh on the wall clock is followed; otherwise the place is held. Of one that is further away
   /// than max_error, see ReferenceDistance, the next sample is approached from the place, as any that jumps; where jumps

@@ -2,27 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <utility>
+
+#include "thunder/host/library/file.hpp"
 
 namespace thunder {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) noexcept : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(other.release()) {}
-  ~Descriptor();
-
-  /// Negative if there is none.
-  int get() const noexcept { return value_; }
-  int release() noexcept { return std::exchange(value_, -1); }
-  /// Write all of it. Returns 0, or the reason as errno has it.
-  int write(std::string_view content) const noexcept;
-
- private:
-  int value_;
-};
 
 /// A copy in memory of a library on disk, whose content is what `SHA256SUMS` beside it says.
 ///
