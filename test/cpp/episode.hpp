@@ -247,7 +247,7 @@ class Episode {
     record(judge_->check_position(plant_, motor_effort() + push_, is_sighted), guards);
     updated_ = now_, stamp_ = told.t;
     session_->advance_stop();
-    if (session_->fault() && session_->has_stopped()) end_at_once();  // as the shells do
+    if (session_->has_fault() && session_->has_stopped()) end_at_once();  // as the shells do
   }
 
   void trace(thunder::GuardBits guards, const Told& told) const {

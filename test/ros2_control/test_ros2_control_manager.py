@@ -32,7 +32,7 @@ PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").s
 FAULTS = {
     "runaway": "the arm ran away: joints beyond their velocity limits for too long, or without rest",
     "position_exceeded": "a joint has left its range",
-    "measurement_lost": "measurements were missing for too long, or the arm is elsewhere after it",
+    "measurement_lost": "measurements were missing for too long, or cannot be true",
 }
 HOME = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.7])
 POSITIONS = "q:=" + ",".join(map(str, HOME))

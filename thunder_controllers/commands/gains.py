@@ -15,7 +15,7 @@ from thunder_controllers.analysis.gain_file import write_gains
 from thunder_controllers.analysis.margin import STABLE, WANTED_MARGIN, Margins, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing
 from thunder_controllers.commands.terminal import gains_option, given_gains, print_json, print_table
-from thunder_controllers.host import MARGIN_DELAY, Library, Options, RestingLaw, margin_poses
+from thunder_controllers.host import Library, Options, RestingLaw, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -26,10 +26,12 @@ from thunder_dynamics.readers.command_options import reading_options
 @click.command()
 @robot_argument
 @click.option("--law", required=True, shell_complete=complete_law, help=f"{LAW_FORM}.")
-@click.option("--delay", type=float, help=f"From measurement to effect [s]. [{MARGIN_DELAY} periods]")
+@click.option("--delay", type=float, help="From measurement to effect [s]. [the host's dead_time]")
 @click.option("--lag", type=float, default=0.0, help="Time constant of the drives [s]. [none]")
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Of the control [Hz].")
-@click.option("--velocity-filter", type=float, default=np.inf, help="Cut-off of the velocity's filter [Hz]. [none]")
+@click.option(
+    "--velocity-filter", type=float, help="Cut-off of the velocity's filter [Hz]. [the host's velocity_cutoff]"
+)
 @gains_option
 @click.option(
     "--gain", "scaled", multiple=True, default=["K_d"], show_default=True, help="Which is scaled, or several."
@@ -47,7 +49,7 @@ def gains(
     delay: float | None,
     lag: float,
     rate: float,
-    velocity_filter: float,
+    velocity_filter: float | None,
     given: tuple[str, ...],
     scaled: tuple[str, ...],
     poses: int,
@@ -61,8 +63,9 @@ def gains(
     The exit status is 1 if they are unstable at one of the poses.
     """
     model, request = load_model(robot, **reading), parse_law(law)
-    timing = Timing(rate, lag=lag, velocity_filter=velocity_filter)  # refuses a rate of 0
-    timing = replace(timing, delay=MARGIN_DELAY / rate if delay is None else delay)
+    host = Options()
+    cutoff = host.velocity_cutoff if velocity_filter is None else velocity_filter
+    timing = Timing(rate, delay=host.dead_time if delay is None else delay, lag=lag, velocity_filter=cutoff)
     values = given_gains(given)
     library = Library(build(model, [request]) / f"lib{model.name}.so")
     names = tuple(dict.fromkeys(scaled))

@@ -13,8 +13,6 @@ shells around a `ControlSession`, which holds one, and the readers and reports t
 from thunder_controllers.host._host import (
     BLOCKING_GUARDS,
     FAULTS,
-    LARGEST_FEEDBACK_SHARE,
-    MARGIN_DELAY,
     SMALLEST_MASS,
     Configuration,
     Controller,
@@ -52,18 +50,18 @@ from thunder_controllers.host._host import (
     estimate_topics,
     estimated_links,
     fault_text,
+    largest_feedback_share,
     margin_poses,
     option_list,
     read_estimates,
     save_estimates,
+    total_delay,
 )
 from thunder_controllers.host.note import Note
 
 __all__ = [
     "BLOCKING_GUARDS",
     "FAULTS",
-    "LARGEST_FEEDBACK_SHARE",
-    "MARGIN_DELAY",
     "SMALLEST_MASS",
     "Configuration",
     "ControlSession",
@@ -102,8 +100,10 @@ __all__ = [
     "estimate_topics",
     "estimated_links",
     "fault_text",
+    "largest_feedback_share",
     "margin_poses",
     "option_list",
     "read_estimates",
     "save_estimates",
+    "total_delay",
 ]

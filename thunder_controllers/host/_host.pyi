@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'LARGEST_FEEDBACK_SHARE', 'Law', 'Library', 'Limits', 'MARGIN_DELAY', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'RigidArms', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'Law', 'Library', 'Limits', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'RigidArms', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'largest_feedback_share', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates', 'total_delay']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -96,7 +96,7 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, dead_time: typing.SupportsFloat | typing.SupportsIndex = 0.002, drive_lag: typing.SupportsFloat | typing.SupportsIndex = 0.0, velocity_cutoff: typing.SupportsFloat | typing.SupportsIndex = 100.0, velocity_by_differences: bool = True, position_noise: typing.SupportsFloat | typing.SupportsIndex = 0.001, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
@@ -114,6 +114,16 @@ class Options:
     def approaches_jumps(self) -> bool:
         """
         Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the velocities of motions, relative to the stream. Otherwise each sample is taken as it is.
+        """
+    @property
+    def dead_time(self) -> float:
+        """
+        [s] From a measurement to the moment when the effort that answers it acts: bus, computation and drive. See total_delay.
+        """
+    @property
+    def drive_lag(self) -> float:
+        """
+        [s] Time constant of the drives' effort.
         """
     @property
     def effort_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
@@ -156,6 +166,11 @@ class Options:
         [s] Period of the loop, for activation, and for ramps where no valid period is at hand; positive.
         """
     @property
+    def position_noise(self) -> float:
+        """
+        [rad or m] By how much a reading of a position may be off: noise, steps of the encoder. What is off by more, and no motion explains, is bridged for measurement_timeout, then measurement_lost.
+        """
+    @property
     def reference_timeout(self) -> float:
         """
         [s] A reference stream silent for longer is lost: the motion is brought to rest and held. Infinite: never.
@@ -174,6 +189,16 @@ class Options:
     def stop_damping(self) -> numpy.typing.NDArray[numpy.float64] | None:
         """
         [N·m·s/rad or N·s/m] Viscous friction of the brake for each joint, in the library's order, with as much dry friction as it is at the velocity limit; what the arm's inertia does not bear of it is left out. Zero: the joint is not braked. If none is given: a quarter of the library's effort limit per velocity limit; where that is infinite, dry friction alone.
+        """
+    @property
+    def velocity_by_differences(self) -> bool:
+        """
+        Measured velocities are differences of positions, half a period old.
+        """
+    @property
+    def velocity_cutoff(self) -> float:
+        """
+        [Hz] Cut-off of the first-order low-pass that measured velocities have passed. Infinite: none.
         """
     @property
     def velocity_limit(self) -> numpy.typing.NDArray[numpy.float64] | None:
@@ -1181,7 +1206,7 @@ class RestingLaw:
         """
         Look at 20 `margin_poses`, and from the fastest of them on, joint by joint, for a faster one.
         
-        With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid,
+        A loop bears a share up to `largest_feedback_share`. The arm is rigid,
         without friction. None if the step is finite at no pose.
         """
     def gain(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
@@ -1479,7 +1504,7 @@ class ControlSession:
         and say that the arm moves. The time counts then by the speed of the fastest joint, in velocity limits.
         """
     @property
-    def fault(self) -> str:
+    def fault(self) -> str | None:
         """
         The fault found since activation, for people: the arm is stopped. None if there is none.
         """
@@ -1722,6 +1747,11 @@ def fault_text(guards: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
     Say what a fault means, for people; None if there is none.
     """
+def largest_feedback_share(options: Options) -> float:
+    """
+    Return the share of a speed that a velocity feedback may take away in a period [1]: (π/2) Δ/T_total, beyond
+    which a loop with that delay is unstable. See `total_delay`.
+    """
 def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20, first: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """
     Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on
@@ -1744,8 +1774,12 @@ def save_estimates(path: str | os.PathLike[str], configuration: Configuration, s
     
     Raises LawError if it cannot be written; what was there before is left then.
     """
+def total_delay(options: Options) -> float:
+    """
+    Return T_total [s], the delay with which an effort answers the velocity that it was computed from, to first
+    order: dead time + lag of the drives + 1/(2πf) + Δ/2 + Δ/2, f the cut-off of the velocity's low-pass, Δ the
+    period. The first half period is the age of a difference of positions.
+    """
 BLOCKING_GUARDS: Guard
 FAULTS: Guard
-LARGEST_FEEDBACK_SHARE: float = 0.6180339887498949
-MARGIN_DELAY: int = 2
 SMALLEST_MASS: float = 1e-06

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thunder_controllers.fields import FloatArray, in_order, per_joint
+from thunder_controllers.fields import FloatArray, in_order, numbers, per_joint
 from thunder_controllers.host import (
     Configuration,
     Controller,
@@ -385,11 +385,21 @@ def _initial_state(library: Library, config: RunConfig, links: tuple[str, ...]) 
     return {ESTIMATE: np.concatenate([estimates[library.link_names.index(link)] for link in links])}
 
 
+NOISE_DEVIATIONS = 6.0
+"""Standard deviations that a reading may be off: one of 5·10⁸ is off by more."""
+
+
 def _host_options(config: RunConfig, joints: Sequence[str], where: str) -> Options:
-    """Null is the limits of the robot's description, the host's own time or some periods, or infinity."""
+    """Null is the limits of the robot's description, the host's own time or some periods, or infinity.
+
+    The measurement model is the plant's where the section `host` has none, and no better than the host's own default.
+    """
+    sensors = _measurement_model(config)
 
     def value(option: OptionInfo) -> Any:
         given = getattr(config.host, option.name)
+        if option.name in sensors and option.name not in config.host.model_fields_set:
+            return sensors[option.name]
         if isinstance(option.default, tuple):
             return None if given is None else per_joint(given, joints, f"{where}: host.{option.name}")
         if given is None:
@@ -397,3 +407,15 @@ def _host_options(config: RunConfig, joints: Sequence[str], where: str) -> Optio
         return given
 
     return Options(nominal_dt=1.0 / config.rate, **{option.name: value(option) for option in option_list()})
+
+
+def _measurement_model(config: RunConfig) -> dict[str, float]:
+    """Options of the host that say how late and how noisy the plant is measured and driven."""
+    plant, default = config.plant, Options()
+    noise = NOISE_DEVIATIONS * numbers(plant.noise.q_std).max() + numbers(plant.noise.q_resolution).max()
+    return {
+        "dead_time": max(default.dead_time, plant.torque_delay),
+        "drive_lag": max(default.drive_lag, float(numbers(plant.torque_lag).max())),
+        "velocity_cutoff": min(default.velocity_cutoff, plant.velocity_cutoff),
+        "position_noise": max(default.position_noise, float(noise)),
+    }

@@ -104,4 +104,4 @@ def _position(trace: Trace, step: int, limits: Limits) -> str:
 def _gap(trace: Trace, step: int, limits: Limits) -> str:
     bad = trace.acted("measurement_non_finite") | trace.acted("measurement_stale")
     begun = int(np.flatnonzero(np.diff(bad[: step + 1], prepend=False) & bad[: step + 1])[-1])
-    return f"measurements were missing from t = {trace.t[begun]:g} s on, or the arm is elsewhere after it"
+    return f"measurements were missing from t = {trace.t[begun]:g} s on, or cannot be true"

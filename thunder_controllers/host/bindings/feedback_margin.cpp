@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thunder/host/feedback_margin.hpp"
+#include "thunder/host/measurement.hpp"
 
 #include "bindings.hpp"
 #include "thunder/host/error.hpp"
@@ -145,10 +146,15 @@ void bind_feedback_margin(py::module_& module) {
            "step before. Raises LawError where it is not finite.")
       .def("find_fastest", &RestingLaw::find_fastest,
            "Look at 20 `margin_poses`, and from the fastest of them on, joint by joint, for a faster one.\n\n"
-           "With a delay of MARGIN_DELAY periods a loop bears a share up to `LARGEST_FEEDBACK_SHARE`. The arm is rigid,\n"
+           "A loop bears a share up to `largest_feedback_share`. The arm is rigid,\n"
            "without friction. None if the step is finite at no pose.");
-  module.attr("LARGEST_FEEDBACK_SHARE") = kLargestFeedbackShare;
-  module.attr("MARGIN_DELAY") = kMarginDelay;
+  module.def("total_delay", &total_delay, py::arg("options"),
+             "Return T_total [s], the delay with which an effort answers the velocity that it was computed from, to first\n"
+             "order: dead time + lag of the drives + 1/(2πf) + Δ/2 + Δ/2, f the cut-off of the velocity's low-pass, Δ the\n"
+             "period. The first half period is the age of a difference of positions.");
+  module.def("largest_feedback_share", &largest_feedback_share, py::arg("options"),
+             "Return the share of a speed that a velocity feedback may take away in a period [1]: (π/2) Δ/T_total, beyond\n"
+             "which a loop with that delay is unstable. See `total_delay`.");
   module.def("margin_poses", &poses_of, py::arg("library"), py::arg("count") = 20, py::arg("first") = 0,
              "Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on\n"
              "of a sequence that is always the same. Raises LawError unless count is positive and first is not negative.");

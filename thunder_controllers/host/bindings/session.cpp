@@ -181,7 +181,10 @@ void bind_updates(py::class_<ControlSession>& bound) {
                              "Whether a stop has begun and commanding has not ended.")
       .def_property_readonly("has_stopped", &ControlSession::has_stopped,
                              "Whether a stop, or a fault, has brought the arm to rest.")
-      .def_property_readonly("fault", &ControlSession::fault,
+      .def_property_readonly("fault",
+                             [](const ControlSession& it) {
+                               return it.has_fault() ? std::optional<std::string>(it.fault()) : std::nullopt;
+                             },
                              "The fault found since activation, for people: the arm is stopped. None if there is none.")
       .def_property_readonly("limits", &ControlSession::limits, "Those that are kept.")
       .def_property_readonly("notes", [](const ControlSession& s) { return notes_of(s.notes()); }, "See `Controller.notes`.");

@@ -168,6 +168,14 @@ void Controller::check_start(const double* q, const double* qd, const double* he
   std::vector<double> lower = limits.position_lower, upper = limits.position_upper;
   for (std::size_t i = 0; i < lower.size(); ++i) lower[i] -= limits.position_margin[i], upper[i] += limits.position_margin[i];
   check_range(q, lower.data(), upper.data(), data, " is at ", "activate: q");
+  const double unseen = last_update_ ? std::max(0.0, time(Clock::now()) - *last_update_) : kInfinity;
+  if (const int lost = parts_->monitor.lost_counter(q, unseen); lost >= 0) {
+    throw HostError(ErrorKind::law,
+                    std::string("joint ") + data.joint_names[lost] + " is read at " + format(q[lost]) + ", " +
+                        format(unseen) + " s ago it was at " + format(parts_->monitor.position()[lost]) +
+                        ": it cannot have come there, its counter may be lost",
+                    "activate: q", "a reading that is right, then configure anew");
+  }
   if (qd) check_finite(qd, data.n_joints, "activate: qd");
   if (!held_effort) return;
   lower = parts_->limiter.limit();
@@ -383,12 +391,17 @@ const double* Controller::unwrapped(const double* q) noexcept {
   return position.data();
 }
 
+/// As the clock has it [s].
+double Controller::time(Clock::time_point now) const noexcept {
+  const std::function<double()>& clock = parts_->options.clock;
+  return clock ? clock() : std::chrono::duration<double>(now.time_since_epoch()).count();
+}
+
 /// The time since the update before [s]: the period where it is a valid one, else what a clock says.
 double Controller::elapsed(double dt, Clock::time_point now) noexcept {
-  const std::function<double()>& clock = parts_->options.clock;
-  const double time = clock ? clock() : std::chrono::duration<double>(now.time_since_epoch()).count();
-  const double measured = last_update_ ? std::max(0.0, time - *last_update_) : 0.0;  // not back, whatever the clock says
-  last_update_ = time;
+  const double read = time(now);
+  const double measured = last_update_ ? std::max(0.0, read - *last_update_) : 0.0;  // not back, whatever the clock says
+  last_update_ = read;
   return parts_->monitor.is_valid_dt(dt) ? dt : measured;
 }
 

@@ -11,6 +11,7 @@
 #include "thunder/host/error.hpp"
 #include "thunder/host/law/estimates.hpp"
 #include "thunder/host/law/gain_port.hpp"
+#include "thunder/host/measurement.hpp"
 
 namespace thunder {
 namespace {
@@ -93,9 +94,10 @@ std::string share_at(const FeedbackMargin& margin, const Library& library, const
          "in each period at q = " + pose;
 }
 
-std::string finding(const FeedbackMargin& margin, const Library& library) {
-  return "takes " + share_at(margin, library, " away ") + ", and with a delay of two periods at most " +
-         three_digits(kLargestFeedbackShare) + " is stable";
+std::string finding(const FeedbackMargin& margin, const Library& library, const Options& options) {
+  return "takes " + share_at(margin, library, " away ") + ", and with the " +
+         three_digits(1e3 * total_delay(options)) + " ms by which measurements and drives are late at most " +
+         three_digits(largest_feedback_share(options)) + " is stable";
 }
 
 void require_stable(const FeedbackMargin& margin, const Library& library, const std::string& law, double period) {
@@ -110,6 +112,10 @@ void require_stable(const FeedbackMargin& margin, const Library& library, const 
 }
 
 }  // namespace
+
+double largest_feedback_share(const Options& options) {
+  return 0.5 * EIGEN_PI * options.nominal_dt / total_delay(options);
+}
 
 bool minds_springs(const thunder_law& law) noexcept { return entry_if_any(law.measurements, kMotorPosition) != nullptr; }
 
@@ -258,19 +264,20 @@ std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library,
                     "; friction that a law compensates without being there does that, or the sign of a damping gain"};
   }
   const std::string rate = format(1.0 / options.nominal_dt) + " Hz";
-  if (first->share > kLargestFeedbackShare) {
+  const double largest = largest_feedback_share(options);
+  if (first->share > largest) {
     return Note{"feedback_margin",
-                "the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library) +
+                "the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library, options) +
                     "; lower it (damping gains) by a factor of " +
-                    three_digits(first->share / kLargestFeedbackShare) + " or more; `thunder gains ROBOT --law " + law +
+                    three_digits(first->share / largest) + " or more; `thunder gains ROBOT --law " + law +
                     " --rate " + format(1.0 / options.nominal_dt) + "` shows it"};
   }
   const std::optional<FeedbackMargin> last = margin_at_bounds(library, law, gains, initial_state, options);
-  if (!last || !(last->share > kLargestFeedbackShare)) return std::nullopt;
-  const double nearer = (last->share - first->share) / (kLargestFeedbackShare - first->share);
+  if (!last || !(last->share > largest)) return std::nullopt;
+  const double nearer = (last->share - first->share) / (largest - first->share);
   return Note{"bounds_margin",
               "the bounds of the estimates leave no margin at " + rate + ": with moments of inertia there, the " +
-                  "velocity feedback " + finding(*last, *library) + "; bring the bounds (pi_upper) nearer to the " +
+                  "velocity feedback " + finding(*last, *library, options) + "; bring the bounds (pi_upper) nearer to the " +
                   "estimates by a factor of " + three_digits(nearer) + " or more, or lower the gains"};
 }
 

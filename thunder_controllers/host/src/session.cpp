@@ -101,6 +101,13 @@ void ControlSession::measure(std::int64_t stamp, double t, const double* q, cons
   steps_.publish();
 }
 
+std::string ControlSession::fault() const {
+  const char* text = fault_text(step_.guards);
+  if (!text) return {};
+  const std::string doubt = (step_.guards & kMeasurementLost) ? doubt_text(host_.doubt(), configuration_.library->data()) : "";
+  return doubt.empty() ? text : std::string(text) + ": " + doubt;
+}
+
 /// A step that was blocked says nothing of the reference.
 void ControlSession::observe_reference(GuardBits guards) noexcept {
   if ((guards & kBlockingGuards) == 0) {

@@ -122,13 +122,13 @@ AdaptiveController::CallbackReturn AdaptiveController::on_activate(const State&)
 
 AdaptiveController::CallbackReturn AdaptiveController::on_deactivate(const State&) {
   const Lock lock(in_use_);
-  const char* fault = has_given_up() ? wiring_->session().fault() : nullptr;
+  const std::string fault = has_given_up() ? wiring_->session().fault() : "";
   const auto result = attempt("deactivate", [this] {
     wiring_->session().set_chained(false);
     wiring_->session().deactivate(effort_.data());
     write_commands(kTransitionTries);
   });
-  if (fault) board_->set_message(std::string("deactivated: ") + fault);
+  if (!fault.empty()) board_->set_message("deactivated: " + fault);
   return result;
 }
 
@@ -175,7 +175,7 @@ void AdaptiveController::write_commands(unsigned int tries) {
 
 /// Whether an arm with a fault has been braked to rest, which the host never ends by itself.
 bool AdaptiveController::has_given_up() const noexcept {
-  return wiring_->session().fault() && wiring_->session().has_stopped();
+  return wiring_->session().has_fault() && wiring_->session().has_stopped();
 }
 
 controller_interface::return_type AdaptiveController::update_and_write_commands(const rclcpp::Time& time,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thunder_controllers.fields import numbers
-from thunder_controllers.host import MARGIN_DELAY, Note
+from thunder_controllers.host import Note, Options
 from thunder_controllers.simulation.plants.model import joint_friction
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_dynamics.errors import listed, loaded
@@ -31,11 +31,11 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     notes += [] if "offsets" in options else _offsets(plant, model, law)
     notes += _tool(plant, law, options)
     delay, lag = plant.options.torque_delay, float(numbers(plant.options.torque_lag).max())
-    if delay + lag > MARGIN_DELAY * plant.period:
+    if delay + lag > Options().dead_time:
         option = f" --lag {lag:g}" if lag else ""
         text = (
             f"the plant's efforts act {(delay + lag) / plant.period:g} periods late (plant.torque_delay and "
-            f"plant.torque_lag), the margin of the gains is looked at with {MARGIN_DELAY}: thunder gains "
+            f"plant.torque_lag), default gains are for {Options().dead_time / plant.period:g}: thunder gains "
             f"--delay {delay:g}{option} finds gains that bear it"
         )
         notes.append(Note("plant_delay", text))

@@ -39,7 +39,9 @@ void MeasurementMonitor::resume(double t, const double* q, double elapsed) noexc
   const double gap = std::max(*gap_ + elapsed, t - good_.value_or(t));
   is_lost_ = gap > gap_limit_;
   for (std::size_t i = 0; i < limits_.velocity.size(); ++i) {
-    is_lost_ = is_lost_ || std::abs(q[i] - position()[i]) > stop_ratio_ * limits_.velocity[i] * gap;
+    if (!(std::abs(q[i] - position()[i]) > stop_ratio_ * limits_.velocity[i] * gap)) continue;
+    readings_.displace(i, q[i]);
+    is_lost_ = true;
   }
   gap_.reset();
 }
@@ -53,6 +55,7 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   is_known_ = is_finite && !stale;
   resumes_ = is_known_ && has_others && gap_;
   if (!is_known_ || !has_others) {
+    readings_.miss(q, qd);
     gap_ = gap_.value_or(0.0) + elapsed;
     is_lost_ = *gap_ > gap_limit_;
     return invalid | (stale ? kMeasurementStale : 0u) | (is_finite && has_others ? 0u : kMeasurementNonFinite);
@@ -61,10 +64,10 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   const double interval = good_ && t > *good_ ? t - *good_ : elapsed;
   if (resumes_) resume(t, q, elapsed);
   if (resumes_ || !good_) {
-    readings_.restart(q, qd);
+    readings_.believe(q, qd);
   } else if (!readings_.check(q, qd, interval)) {
     is_lost_ = true;
-    readings_.restart(q, qd);
+    readings_.believe(q, qd);
   }
   const double largest = limits_.largest_ratio(position(), velocity());
   far_too_fast_.record(largest > stop_ratio_);

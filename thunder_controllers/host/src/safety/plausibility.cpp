@@ -20,6 +20,10 @@ std::string doubt_text(const Doubt& doubt, const thunder_library& library) {
   const std::string joint = std::string("joint ") + library.joint_names[doubt.joint];
   const std::string read = format(doubt.read), expected = format(doubt.expected);
   switch (doubt.kind) {
+    case Doubt::Kind::no_position:
+      return joint + " has no position: it is read as " + read;
+    case Doubt::Kind::no_velocity:
+      return joint + " has no velocity: it is read as " + read;
     case Doubt::Kind::position:
       return joint + " is read at " + read + ", expected at " + expected + ": it cannot have moved that far";
     case Doubt::Kind::velocity:
@@ -50,6 +54,11 @@ Plausibility::Plausibility(const Options& options, const Limits& limits)
       stood_(position_) {}
 
 void Plausibility::restart(const double* q, const double* qd) noexcept {
+  believe(q, qd);
+  doubt_ = {};
+}
+
+void Plausibility::believe(const double* q, const double* qd) noexcept {
   for (std::size_t i = 0; i < position_.size(); ++i) {
     position_[i] = read_[i] = q[i];
     velocity_[i] = qd ? qd[i] : 0.0;
@@ -60,6 +69,24 @@ void Plausibility::restart(const double* q, const double* qd) noexcept {
 
 void Plausibility::doubt(Doubt::Kind kind, std::size_t joint, double read, double expected) noexcept {
   doubt_ = {kind, joint, read, expected};
+}
+
+int Plausibility::lost_counter(const double* q, double time) const noexcept {
+  int lost = -1;
+  bool is_there = false;
+  for (std::size_t i = 0; i < position_.size(); ++i) {
+    const double way = std::abs(q[i] - position_[i]);
+    if (way > ratio_ * velocity_limit_[i] * time + noise_) lost = static_cast<int>(i);
+    is_there = is_there || way <= noise_;
+  }
+  return is_there ? lost : -1;
+}
+
+void Plausibility::miss(const double* q, const double* qd) noexcept {
+  for (std::size_t i = 0; i < position_.size(); ++i) {
+    if (!std::isfinite(q[i])) return doubt(Doubt::Kind::no_position, i, q[i], position_[i]);
+    if (!std::isfinite(qd[i])) return doubt(Doubt::Kind::no_velocity, i, qd[i], velocity_[i]);
+  }
 }
 
 /// Whether a position stands that should not.

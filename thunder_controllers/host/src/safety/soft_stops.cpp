@@ -24,6 +24,7 @@ constexpr double kFarMargins = 10.0;
 SoftStops::SoftStops(ArmInertia& inertia, const FeltInertia& felt, const Options& options, const Limits& limits)
     : bandwidth_(1.0 / (kBandwidth * total_delay(options))),
       entering_(options.nominal_dt / std::max(options.handover_time, options.nominal_dt)),
+      limits_(limits),
       inertia_(inertia),
       felt_(felt) {
   for (std::size_t i = 0; i < limits.effort.size(); ++i) {
@@ -105,6 +106,8 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
     effort[i] = by_speed(i, now, by_position(i, now, wanted));
+    const double driving = limits_.effort_at(i, qd[i]);
+    if (effort[i] * qd[i] > 0.0) effort[i] = std::clamp(effort[i], -driving, driving);
     if (effort[i] == wanted) continue;
     guards |= kMotionLimited;
     effort[i] = std::clamp(effort[i], -it.effort, it.effort);

@@ -64,7 +64,8 @@ class Controller {
   /// controller has commanded last to this robot, or the safe effort if nothing yet. Null qd means rest.
   /// Estimates are kept from an earlier activation, other states start anew; counters and times are cleared.
   ///
-  /// Throws HostError(law) unless inactive, q is finite and inside the position limits, qd and held_effort are finite
+  /// Throws HostError(law) unless inactive, q is finite, inside the position limits or as far beyond as their soft stops begin
+  /// before, and where the joints can have come to since the last update, qd and held_effort are finite
   /// and held_effort inside the effort limits, a trial step (which is discarded) is finite, and its telemetry does
   /// not forbid activation. The controller then stays inactive.
   void activate(const double* q, const double* qd = nullptr, const double* held_effort = nullptr);
@@ -161,6 +162,8 @@ class Controller {
   /// Whether the last update returned kStopping with the safe effort reached and the joints, as far as the measurement
   /// is good, at rest (see Brake): commanding may end.
   bool has_stopped() const noexcept { return has_stopped_; }
+  /// Which reading could not be true, since the activation.
+  const Doubt& doubt() const { return parts("doubt").monitor.doubt(); }
   const GuardCounters& counters() const noexcept { return counters_; }
   const StepTimes& step_times() const noexcept { return step_times_; }
   const std::vector<double>& state() const { return parts("state").law.state(); }
@@ -248,6 +251,7 @@ class Controller {
   using Clock = std::chrono::steady_clock;
 
   const double* unwrapped(const double* q) noexcept;
+  double time(Clock::time_point now) const noexcept;
   double elapsed(double dt, Clock::time_point now) noexcept;
   GuardBits check(double t, const double* q, const double* qd, double dt, double elapsed) noexcept;
   void begin_step(double t, Update& update) noexcept;

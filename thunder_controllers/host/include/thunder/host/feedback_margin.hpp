@@ -34,12 +34,9 @@ struct Feedback {
   std::vector<double> position, velocity, effort;
 };
 
-/// [periods] The delay that a loop should bear, and that the notes are about.
-inline constexpr int kMarginDelay = 2;
-
-/// What a sampled loop bears of it with that delay, 0.62: v ← v − share · (v of two periods ago) is stable up to
-/// 2 sin(π/10).
-inline constexpr double kLargestFeedbackShare = 0.61803398874989485;
+/// Share that the notes are about: what a loop bears with the delay T_total of its measurements, (π/2) Δ/T_total. There
+/// v̇ = −(share/Δ) v(t − T_total) oscillates without end. See total_delay.
+double largest_feedback_share(const Options& options);
 
 /// What a sampled loop bears of it without any delay: v ← (1 − share) v.
 inline constexpr double kStableFeedbackShare = 2.0;

@@ -60,8 +60,10 @@ class ControlSession {
   const Snapshot& last() const noexcept { return step_; }
   /// Whether a stop, or a fault, has brought the arm to rest.
   bool has_stopped() const noexcept { return host_.has_stopped(); }
-  /// The fault found since activation, for people, which the controller stops but never ends by itself; null if none.
-  const char* fault() const noexcept { return fault_text(step_.guards); }
+  /// Whether a fault was found since activation, which the controller stops but never ends by itself.
+  bool has_fault() const noexcept { return (step_.guards & kFaults) != 0; }
+  /// That fault, for people, with the joint and the numbers of a reading that cannot be true; empty if none.
+  std::string fault() const;
 
   // --- transitions, while no update runs ----------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ enum class GuardReport : std::uint8_t { always, between_transitions, never };
         "An effort towards a limit of position or velocity was cut by a soft stop.")                                  \
   GUARD(kPositionExceeded, position_exceeded, faults, always, "a joint has left its range")                           \
   GUARD(kMeasurementLost, measurement_lost, faults, always,                                                           \
-        "measurements were missing for too long, or the arm is elsewhere after it")                                   \
+        "measurements were missing for too long, or cannot be true")                                   \
   GUARD(kReferenceLimited, reference_limited, passes, always,                                                         \
         "A reference was cut to the joint limits, or jumped and is approached.")                                      \
   GUARD(kReferenceUnreached, reference_unreached, passes, always,                                                     \

@@ -71,6 +71,8 @@ class MeasurementMonitor {
   /// [rad or m, per second] The last good position and velocity, as read or as predicted in place of what cannot be true.
   const double* position() const noexcept { return readings_.position(); }
   const double* velocity() const noexcept { return readings_.velocity(); }
+  /// See Plausibility; -1 as well before the first good measurement.
+  int lost_counter(const double* q, double time) const noexcept { return good_ ? readings_.lost_counter(q, time) : -1; }
   /// Which reading could not be true, since the last restart.
   const Doubt& doubt() const noexcept { return readings_.doubt(); }
 

@@ -14,6 +14,8 @@ namespace thunder {
 struct Doubt {
   enum class Kind : std::uint8_t {
     none,
+    no_position,  ///< It is infinite or NaN.
+    no_velocity,  ///< The same.
     position,    ///< The joint cannot be there: position read, position expected [rad or m].
     velocity,    ///< The position did not move like that: velocity read, velocity by positions [rad/s or m/s].
     drift,       ///< Positions and the integral of velocities have parted: way by positions, way by velocities [rad or m].
@@ -47,11 +49,22 @@ class Plausibility {
  public:
   Plausibility(const Options& options, const Limits& limits);
 
-  /// Believe q, at rest or at q̇, whatever was before.
+  /// Begin anew: nothing was doubted yet, and q is believed, at rest or at q̇.
   void restart(const double* q, const double* qd) noexcept;
+  /// Believe q and q̇, whatever was before.
+  void believe(const double* q, const double* qd) noexcept;
 
   /// Judge a reading after an interval [s]; n_joints values each, finite. Whether it is believed, or bridged.
   bool check(const double* q, const double* qd, double interval) noexcept;
+
+  /// Say that a reading is not finite, where one is not.
+  void miss(const double* q, const double* qd) noexcept;
+  /// Say that a joint is not where it can be after a gap.
+  void displace(std::size_t joint, double q) noexcept { doubt(Doubt::Kind::position, joint, q, position_[joint]); }
+
+  /// The joint whose counter was lost or turned while nobody looked for a time [s]: it cannot have come where it is read,
+  /// and another joint is where it was. An arm that was carried elsewhere moves in all joints. Its number, or -1.
+  int lost_counter(const double* q, double time) const noexcept;
 
   /// What is believed: read, or predicted. [rad or m, per second]
   const double* position() const noexcept { return position_.data(); }

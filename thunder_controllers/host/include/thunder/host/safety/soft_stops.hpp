@@ -32,6 +32,8 @@ namespace thunder {
 /// Where a rotor is unknown, m and M_ii have what FeltInertia found. While a Brake stops a joint, D is m k everywhere, and
 /// m' is m with the slope m k: an effort beyond what the inertia bears would keep a light joint spinning.
 ///
+/// What drives a joint is no more than `Limits::effort_at` its speed.
+///
 /// A joint that rests behind a soft stop when the arm is activated has its stop where it is. From there the stop moves
 /// to its place, by a margin w in the time of the handover.
 ///
@@ -77,6 +79,7 @@ class SoftStops {
   double bandwidth_;
   double entering_;  ///< of a margin, in a period
   std::vector<Joint> joints_;
+  Limits limits_;
   ArmInertia& inertia_;
   const FeltInertia& felt_;
 };
