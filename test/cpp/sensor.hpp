@@ -18,6 +18,8 @@ struct Sensor {
   double resolution = 0.0;       ///< [rad or m]
   double cutoff = HUGE_VAL;      ///< f [Hz]
   Vector q, qd;                  ///< What was reported last.
+  Vector offset;                 ///< [rad or m] By which positions are reported wrong; empty: none.
+  int frozen = -1;               ///< The joint whose position is reported no more; -1: none.
 
   /// Report an arm that has moved like this for long.
   void settle(const Plant& plant) { q = rounded(plant.q), qd = plant.qd; }
@@ -25,7 +27,8 @@ struct Sensor {
   /// Report the arm a period Δ [s] after the report before.
   void measure(const Plant& plant, double period) {
     const Vector before = q;
-    q = rounded(plant.q);
+    q = rounded(offset.size() == 0 ? plant.q : Vector(plant.q + offset));
+    if (frozen >= 0) q[frozen] = before[frozen];
     if (std::isinf(cutoff)) {
       qd = plant.qd;
       return;

@@ -69,8 +69,8 @@ def test_streams_that_are_possible_are_not_limited(libraries: list[Path], build_
         assert all(len(streams) == 4 for streams in subject["ways"].values())
 
 
-def test_arms_whose_rotors_are_known_come_to_rest(build_cache: Path) -> None:
-    """To 30 %, as the links; of those that are not known the program tells how many do not."""
+def test_arms_that_are_stopped_come_to_rest_and_no_brake_makes_them_faster(build_cache: Path) -> None:
+    """Whether rotors are known, to 30 %, or not; velocities are differences through 100 Hz, efforts late."""
     robots = adversary.build_to_stop(adversary.load_models())
     found = _found(compile_program("host_stops", build_cache, "-O1"), 40, robots)
     known = [subject for subject in found["subjects"] if subject["knows_rotors"]]
@@ -78,6 +78,17 @@ def test_arms_whose_rotors_are_known_come_to_rest(build_cache: Path) -> None:
     assert len(found["subjects"]) == len(robots) == 10
     assert all(subject["stops"] == 40 and subject["updates"] >= 40 * 2000 for subject in found["subjects"])
     assert all(subject["too_heavy"] < 20 for subject in found["subjects"])
+    assert not any(subject[what] for subject in found["subjects"] for what in ("moving", "running_off", "fast_whips"))
+
+
+def test_readings_that_cannot_be_true_move_no_arm(libraries: list[Path], build_cache: Path) -> None:
+    """Of one joint, for one sample or from then on; and none is doubted where nothing is wrong."""
+    found = _found(compile_program("host_readings", build_cache, "-O1"), 100, libraries)
+    for subject in found["subjects"]:
+        assert subject["healthy"]["count"] > 0 and subject["healthy"]["found"] == 0
+        for kind in ("jump", "wrap"):
+            assert subject[kind]["found"] == subject[kind]["count"] > 0
+        assert subject["once"]["moved"] < 0.01
 
 
 def test_faults_of_all_kinds_meet_no_undefined_behaviour(libraries: list[Path], build_cache: Path) -> None:

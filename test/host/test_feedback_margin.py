@@ -17,8 +17,6 @@ from pendulum2 import compile_pendulum2
 from thunder_controllers.analysis.margin import STABLE, find_margins
 from thunder_controllers.analysis.sampled_loop import Timing, arm_at
 from thunder_controllers.host import (
-    LARGEST_FEEDBACK_SHARE,
-    MARGIN_DELAY,
     Configuration,
     Controller,
     ControlSession,
@@ -27,6 +25,7 @@ from thunder_controllers.host import (
     Limits,
     Options,
     RestingLaw,
+    largest_feedback_share,
     margin_poses,
 )
 from thunder_dynamics.build import build
@@ -37,6 +36,9 @@ Gains = Mapping[str, ArrayLike]
 
 LAWS = ["cartesian_backstepping", "slotine_li"]
 PERIOD = 1e-3
+EXACT = {"dead_time": 2.0 * PERIOD, "velocity_cutoff": np.inf, "velocity_by_differences": False}
+"""Options under which the delay is of two whole periods, and nothing of it a filter."""
+
 STABLE_FEEDBACK_SHARE = 2.0
 """v ← (1 − share) v is stable up to here."""
 
@@ -60,10 +62,12 @@ def ur5(build_cache: Path) -> Library:
     return Library(build(load_robot("ur5"), ["slotine_li"]) / "libur5.so")
 
 
-def notes(library: Library, law: str, gains: Gains | None = None, estimates: Gains | None = None) -> list[str]:
+def notes(
+    library: Library, law: str, gains: Gains | None = None, estimates: Gains | None = None, **more: Any
+) -> list[str]:
     """What configure notices of the law; what it notices of the limits comes before."""
     controller = Controller()
-    options = Options(accepts_unstable_gains=True)
+    options = Options(accepts_unstable_gains=True, **more)
     controller.configure(library, law=law, gains=gains or {}, initial_state=estimates or {}, options=options)
     of_limits = Limits(library).notes
     assert controller.notes[: len(of_limits)] == of_limits
@@ -158,9 +162,9 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
     assert f"`thunder gains ROBOT --law {law} --rate 1000` shows it" in note
     assert " ".join(f"{value:.3g}" for value in margin.q) in note
     factor = number(r"by a factor of (\S+) or more", note)
-    assert factor == pytest.approx(margin.share / LARGEST_FEEDBACK_SHARE, rel=0.005)
+    assert factor == pytest.approx(margin.share / largest_feedback_share(Options()), rel=0.005)
     lowered = fastest(library, law, {"K_d": K_d / factor})
-    assert lowered.share == pytest.approx(LARGEST_FEEDBACK_SHARE, rel=0.02)  # Λ acts on the velocity too
+    assert lowered.share == pytest.approx(largest_feedback_share(Options()), rel=0.02)  # Λ acts on the velocity too
 
 
 def test_gains_that_no_loop_of_this_rate_bears_are_refused(library: Library) -> None:
@@ -238,7 +242,7 @@ def test_the_largest_share_is_where_the_sampled_loop_becomes_unstable(library: L
         scale = 1.0
         for _ in range(4):
             margin = fastest(library, law, {"K_d": scale * K_d})
-            scale *= wanted * LARGEST_FEEDBACK_SHARE / margin.share
+            scale *= wanted * largest_feedback_share(Options(**EXACT)) / margin.share
         feedback = RestingLaw(library, law=law, gains={"K_d": scale * K_d}).feedback(margin.q)
         loop = arm_at(library, margin.q, Timing(delay=2.0 * PERIOD)).closed(*feedback)
         radius = np.abs(np.linalg.eigvals(loop)).max()
@@ -251,13 +255,13 @@ def test_the_note_says_what_the_command_says(robot: str, build_cache: Path) -> N
     """At the same poses, with the same delay: but for 3 % about the border, where feedback of positions decides."""
     laws = ["slotine_li", "gravity_compensation"]
     library = Library(build(load_robot(robot), laws) / f"lib{robot}.so")
-    timing = Timing(delay=MARGIN_DELAY * PERIOD)
+    timing = Timing(delay=2.0 * PERIOD)
     for law in laws:
         K_d = default(library, law, "K_d")
         poses = np.vstack([margin_poses(library), fastest(library, law).q])
         factor = find_margins(library, law, {}, poses, timing).margin
         for share, is_noted in ((0.97, False), (1.03, True)):
-            found = notes(library, law, {"K_d": share * factor * K_d})
+            found = notes(library, law, {"K_d": share * factor * K_d}, **EXACT)
             assert any(note.startswith("the velocity feedback") for note in found) == is_noted, (law, share)
 
 

@@ -108,12 +108,12 @@ def test_efforts_that_are_cut_to_their_rate_are_a_warning_but_those_of_a_stop(li
     report = reporter.report("active", snapshot=run.session.snapshot())
     assert report.level == OK and report.values["guard effort_rate_limited"] == "0"
     for k in (1, 2):
-        run.update(10, q=START + 0.1)
+        run.update(10, q=START + 0.004)
         report = reporter.report("active", snapshot=run.session.snapshot())
         assert int(report.values["guard effort_rate_limited"]) == 10 * k
         assert report.level == WARN and "effort_rate_limited" in report.message
     run.session.begin_stop()
-    run.update(10, q=START + 0.1)
+    run.update(10, q=START + 0.004)
     report = reporter.report("active", snapshot=run.session.snapshot())
     assert int(report.values["guard effort_rate_limited"]) == 30
     assert report.level == OK and "effort_rate_limited" not in report.message

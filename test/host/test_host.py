@@ -216,9 +216,9 @@ def test_hold_takes_the_place_of_the_next_update(joint: Controller) -> None:
     joint.set_reference([0.3, 0.3, 1, 1, 1, 1])
     update(joint, 0.0)
     joint.hold_reference()
-    update(joint, STEP, np.array([0.15, 0.25]))
-    update(joint, 2 * STEP, np.array([0.16, 0.26]))
-    assert joint.reference_vector.tolist() == [0.15, 0.25, 0, 0, 0, 0]
+    update(joint, STEP, np.array([0.102, 0.202]))
+    update(joint, 2 * STEP, np.array([0.103, 0.203]))
+    assert joint.reference_vector.tolist() == [0.102, 0.202, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -142,10 +142,10 @@ def test_no_time_is_named_where_none_would_do(library: Library) -> None:
 def test_a_start_beyond_a_limit_says_by_how_much(library: Library) -> None:
     controller = Controller()
     controller.configure(library, law="slotine_li")
-    q = np.array([0.0, 1.7918 + 1e-8, 0.0, -1.5, 0.0, 2.0, 0.0])
+    q = np.array([0.0, 1.7918 + 0.03, 0.0, -1.5, 0.0, 2.0, 0.0])
     with pytest.raises(
         Exception,
-        match=r"joint joint2 is at 1\.79180001, 1e-08 above its limit; valid: \[-1\.7918, 1\.7918\], both ends",
+        match=r"joint joint2 is at 1\.8218, 0\.03 above its limit; valid: \[-1\.7918, 1\.7918\], both ends",
     ):
         controller.activate(q)
 

@@ -8,9 +8,12 @@ from evaluation import evaluate, load_robot
 from numpy.typing import NDArray
 from scipy.optimize import differential_evolution
 
+from thunder_controllers.host import Options, total_delay
 from thunder_controllers.laws.parts.gains import (
     BANDWIDTH,
+    DEAD_TIMES,
     FASTEST,
+    FEEDBACK,
     LARGEST_ADAPTATION,
     PERIOD,
     adaptation_limit,
@@ -22,6 +25,11 @@ from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.joints import UNKNOWN_ROTOR
 
 FloatArray = NDArray[np.float64]
+
+
+def test_profiles_are_for_the_total_delay_of_the_host() -> None:
+    for name, dead_time in DEAD_TIMES.items():
+        assert FASTEST[name] == pytest.approx(FEEDBACK / total_delay(Options(dead_time=dead_time)), rel=0.005), name
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "planar3r", "rpr"])

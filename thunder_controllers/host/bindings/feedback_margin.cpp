@@ -153,8 +153,8 @@ void bind_feedback_margin(py::module_& module) {
              "order: dead time + lag of the drives + 1/(2πf) + Δ/2 + Δ/2, f the cut-off of the velocity's low-pass, Δ the\n"
              "period. The first half period is the age of a difference of positions.");
   module.def("largest_feedback_share", &largest_feedback_share, py::arg("options"),
-             "Return the share of a speed that a velocity feedback may take away in a period [1]: (π/2) Δ/T_total, beyond\n"
-             "which a loop with that delay is unstable. See `total_delay`.");
+             "Return the share of a speed that a velocity feedback may take away in a period [1]: 2 sin(π Δ/(4 T_total)),\n"
+             "beyond which a loop with that delay is unstable. See `total_delay`.");
   module.def("margin_poses", &poses_of, py::arg("library"), py::arg("count") = 20, py::arg("first") = 0,
              "Poses evenly spread within the joint limits (±π without), shape (count, n) [rad or m]: from number `first` on\n"
              "of a sequence that is always the same. Raises LawError unless count is positive and first is not negative.");

@@ -164,10 +164,9 @@ void Controller::check_start(const double* q, const double* qd, const double* he
   const thunder_library& data = parts_->library->data();
   check_finite(q, data.n_joints, "activate: q");
   // A soft stop brings a joint back that rests as far behind its limit as the stop begins before it.
-  const Limits& limits = parts_->limits;
-  std::vector<double> lower = limits.position_lower, upper = limits.position_upper;
-  for (std::size_t i = 0; i < lower.size(); ++i) lower[i] -= limits.position_margin[i], upper[i] += limits.position_margin[i];
-  check_range(q, lower.data(), upper.data(), data, " is at ", "activate: q");
+  if (parts_->stops.is_exceeded(q)) {
+    check_range(q, data.position_lower, data.position_upper, data, " is at ", "activate: q");
+  }
   const double unseen = last_update_ ? std::max(0.0, time(Clock::now()) - *last_update_) : kInfinity;
   if (const int lost = parts_->monitor.lost_counter(q, unseen); lost >= 0) {
     throw HostError(ErrorKind::law,
@@ -178,7 +177,7 @@ void Controller::check_start(const double* q, const double* qd, const double* he
   }
   if (qd) check_finite(qd, data.n_joints, "activate: qd");
   if (!held_effort) return;
-  lower = parts_->limiter.limit();
+  std::vector<double> lower = parts_->limiter.limit();
   for (double& value : lower) value = -value;
   check_finite(held_effort, data.n_joints, "activate: held_effort");
   check_range(held_effort, lower.data(), parts_->limiter.limit().data(), data, " needs an effort of ",

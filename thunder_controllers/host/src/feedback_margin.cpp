@@ -114,7 +114,7 @@ void require_stable(const FeedbackMargin& margin, const Library& library, const 
 }  // namespace
 
 double largest_feedback_share(const Options& options) {
-  return 0.5 * EIGEN_PI * options.nominal_dt / total_delay(options);
+  return 2.0 * std::sin(0.25 * EIGEN_PI * options.nominal_dt / total_delay(options));
 }
 
 bool minds_springs(const thunder_law& law) noexcept { return entry_if_any(law.measurements, kMotorPosition) != nullptr; }

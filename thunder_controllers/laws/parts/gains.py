@@ -17,7 +17,6 @@ from thunder_controllers.laws.parts.worst_pose import (
     joint_mobility,
     task_mobility,
 )
-from thunder_controllers.host import Options, total_delay
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.law import Option, Signals
@@ -28,12 +27,14 @@ DEAD_TIMES = {"default": 2e-3, "stiff": 1e-3, "topics": 3e-3}
 """Profiles: from a measurement to the effect of the effort that answers it [s]."""
 
 FEEDBACK = 1.056
-"""Largest eigenvalue of M⁻¹K_d over all poses, times T_total [1]. A loop bears π/2, and more where a filter is a part of
-T_total: with 2 ms of dead time and differences through 100 Hz it bears 2.08. An arm that is a fifth lighter than its file
-takes 1.25 times this, and Λ and the estimates have their part."""
+"""Largest eigenvalue of M⁻¹K_d over all poses, times T_total [1].
 
-FASTEST = {name: float(f"{FEEDBACK / total_delay(Options(dead_time=time)):.3g}") for name, time in DEAD_TIMES.items()}
-"""The same, of each profile [1/s]: 230, 294 and 189, with the measurements that `host.Options` assumes."""
+A loop bears π/2, and more where a filter is a part of T_total: with 2 ms of dead time and differences through 100 Hz it
+bears 2.08. An arm that is a fifth lighter than its file takes 1.25 times this, and Λ and the estimates have their part.
+"""
+
+FASTEST = {"default": 230.0, "stiff": 294.0, "topics": 189.0}
+"""The same over the T_total that `host.total_delay` has for each profile [1/s]; a test holds the two together."""
 
 PROFILE = Option("profile", "Loop that K_d, K_p and Λ are for by default: with 2, 1 or 3 ms of delay.", tuple(FASTEST))
 

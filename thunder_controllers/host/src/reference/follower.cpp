@@ -37,7 +37,7 @@ bool keeps_joints(const SampleLayout& layout, const double* reference, const Lim
   return true;
 }
 
-/// Whether a stop makes the end effector no faster than it is, but for a share of the velocities of motions.
+/// Whether a stop makes the end effector faster neither than it is nor than motions are, but for a share of that.
 bool keeps_pose(const SampleLayout& layout, const double* reference, const MotionLimits& motion) noexcept {
   const PoseSample begin = PoseSample::from(layout, reference);
   const StopShape shape{std::max(StopShape::shortest(norm(begin.velocity), motion.linear_acceleration),
@@ -46,7 +46,7 @@ bool keeps_pose(const SampleLayout& layout, const double* reference, const Motio
     Vector3 now;
     for (double k = 1.0; k < kLooks; ++k) {
       for (std::size_t i = 0; i < 3; ++i) now[i] = shape.at(k / kLooks * shape.duration, velocity[i], acceleration[i]).velocity;
-      if (norm(now) > norm(velocity) + Rehearsal::kMargin * bound) return false;
+      if (norm(now) > std::max(norm(velocity), bound) + Rehearsal::kMargin * bound) return false;
     }
     return true;
   };

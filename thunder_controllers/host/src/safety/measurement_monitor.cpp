@@ -19,7 +19,7 @@ MeasurementMonitor::MeasurementMonitor(const Options& options, const Limits& lim
 
 void MeasurementMonitor::restart(const double* q, const double* qd) noexcept {
   readings_.restart(q, qd);
-  newest_.reset(), good_.reset(), gap_.reset();
+  newest_.reset(), good_.reset(), seen_.reset(), gap_.reset();
   resumes_ = is_lost_ = false;
   far_too_fast_.clear();
   too_fast_.clear();
@@ -46,6 +46,15 @@ void MeasurementMonitor::resume(double t, const double* q, double elapsed) noexc
   gap_.reset();
 }
 
+/// Judge a reading against the one before it; after a gap it is believed.
+bool MeasurementMonitor::judge(double t, const double* q, const double* qd) noexcept {
+  const bool follows = seen_ && t > *seen_ && t - *seen_ <= timeout_;
+  const bool is_true = !follows || readings_.check(q, qd, t - *seen_);
+  if (!follows || !is_true) readings_.believe(q, qd);
+  seen_ = t;
+  return is_true;
+}
+
 GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd, bool has_others, double dt,
                                     double elapsed) noexcept {
   const int n = static_cast<int>(limits_.velocity.size());
@@ -54,21 +63,16 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   const bool stale = is_finite && is_stale(t);
   is_known_ = is_finite && !stale;
   resumes_ = is_known_ && has_others && gap_;
+  is_lost_ = false;
+  if (resumes_) resume(t, q, elapsed);
+  if (is_known_ && !judge(t, q, qd)) is_lost_ = true;
+  if (!is_finite) readings_.miss(q, qd);
   if (!is_known_ || !has_others) {
-    readings_.miss(q, qd);
     gap_ = gap_.value_or(0.0) + elapsed;
-    is_lost_ = *gap_ > gap_limit_;
+    is_lost_ = is_lost_ || *gap_ > gap_limit_;
     return invalid | (stale ? kMeasurementStale : 0u) | (is_finite && has_others ? 0u : kMeasurementNonFinite);
   }
-  is_lost_ = false;
   const double interval = good_ && t > *good_ ? t - *good_ : elapsed;
-  if (resumes_) resume(t, q, elapsed);
-  if (resumes_ || !good_) {
-    readings_.believe(q, qd);
-  } else if (!readings_.check(q, qd, interval)) {
-    is_lost_ = true;
-    readings_.believe(q, qd);
-  }
   const double largest = limits_.largest_ratio(position(), velocity());
   far_too_fast_.record(largest > stop_ratio_);
   too_fast_.record(largest > 1.0, interval);

@@ -11,7 +11,8 @@ namespace thunder {
 namespace {
 
 constexpr double kForget = 0.2;  // [s] of parted positions and velocities: rounding and jitter of stamps add up
-constexpr double kWay = 0.02;    // [rad or m] less than an arm may move unseen
+constexpr double kWay = 0.01;    // [rad or m] a fifth of what an arm may move unseen: it gains speed meanwhile
+constexpr double kAgrees = 0.1;  // of the velocity limit: a velocity that is believed again after a doubt
 constexpr double kTime = 0.2;    // [s] slower than kWay in this time, a joint may have come to rest at one step of an encoder
 
 }  // namespace
@@ -51,7 +52,8 @@ Plausibility::Plausibility(const Options& options, const Limits& limits)
       parted_(position_),
       speed_(position_),
       missed_(position_),
-      stood_(position_) {}
+      stood_(position_),
+      is_suspect_(position_.size(), false) {}
 
 void Plausibility::restart(const double* q, const double* qd) noexcept {
   believe(q, qd);
@@ -63,6 +65,7 @@ void Plausibility::believe(const double* q, const double* qd) noexcept {
     position_[i] = read_[i] = q[i];
     velocity_[i] = qd ? qd[i] : 0.0;
     parted_[i] = speed_[i] = missed_[i] = stood_[i] = 0.0;
+    is_suspect_[i] = false;
   }
   bridged_ = 0.0;
 }
@@ -124,8 +127,14 @@ bool Plausibility::check(const double* q, const double* qd, double interval) noe
       } else {
         doubt(Doubt::Kind::velocity, i, qd[i], way / interval);
       }
-      is_bridged = true;
+      is_bridged = is_suspect_[i] = true;
+    }
+    if (is_suspect_[i]) {
+      // A filter of differences remembers for long what was read once.
+      const double share = std::min(1.0, interval / std::max(late_, interval));
+      if (!is_elsewhere) velocity_[i] += share * (way / interval - velocity_[i]);
       position_[i] = is_elsewhere ? expected : q[i];
+      is_suspect_[i] = is_elsewhere || std::abs(qd[i] - velocity_[i]) > kAgrees * velocity_limit_[i];
       continue;
     }
     parted_[i] = forget * parted_[i] + way - qd[i] * interval;

@@ -34,8 +34,9 @@ struct Feedback {
   std::vector<double> position, velocity, effort;
 };
 
-/// Share that the notes are about: what a loop bears with the delay T_total of its measurements, (π/2) Δ/T_total. There
-/// v̇ = −(share/Δ) v(t − T_total) oscillates without end. See total_delay.
+/// Share that the notes are about: what a sampled loop bears with the delay T_total of its measurements and drives,
+/// 2 sin(π Δ/(4 T_total)): 2 without any, 0.62 with a dead time of two periods, and (π/2) Δ/T_total for a long one. At that
+/// share v ← v − share · v(t − T_total) oscillates without end. See total_delay.
 double largest_feedback_share(const Options& options);
 
 /// What a sampled loop bears of it without any delay: v ← (1 − share) v.

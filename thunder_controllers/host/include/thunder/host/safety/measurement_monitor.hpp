@@ -78,6 +78,7 @@ class MeasurementMonitor {
 
  private:
   bool is_stale(double t) noexcept;
+  bool judge(double t, const double* q, const double* qd) noexcept;
   void resume(double t, const double* q, double elapsed) noexcept;
 
   double timeout_;
@@ -90,6 +91,7 @@ class MeasurementMonitor {
   Plausibility readings_;
   std::optional<double> newest_;  ///< [s] time stamp
   std::optional<double> good_;    ///< [s] time stamp of the last good measurement
+  std::optional<double> seen_;    ///< [s] time stamp of the last position and velocity
   std::optional<double> gap_;     ///< [s] that good measurements are missing
   bool resumes_ = false, is_lost_ = false, is_known_ = false;  ///< of the last measurement
 };

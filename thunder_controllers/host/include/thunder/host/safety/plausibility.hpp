@@ -37,10 +37,11 @@ std::string doubt_text(const Doubt& doubt, const thunder_library& library);
 /// - |q̇_i| > s v_i while positions differ from it by more than that: the velocity is not the joint's.
 ///
 /// Either is bridged: the joint is taken to go on with the velocity that it had. For no longer than the timeout of
-/// measurements, then the measurement is lost. It is at once
+/// measurements, then the measurement is lost. Until the velocity agrees with the positions again, within 0.1 v_i, theirs is
+/// taken, through a low-pass of T_v, the delay of the velocity. The measurement is lost at once
 ///
-/// - where ∫(dq_i − q̇_i dt), old differences forgotten, leaves 2 s v_i T_v + 4 ε, T_v the delay of the velocity: less
-///   is what a late velocity makes of the largest change of speed;
+/// - where ∫(dq_i − q̇_i dt), old differences forgotten, leaves 2 s v_i T_v + 4 ε: less is what a late velocity makes of
+///   the largest change of speed;
 /// - where q_i repeats bit for bit, while the joint, with the speed that it had, should have gone kWay + ε on within kTime,
 ///   and another joint moves. A joint that comes to rest is slow before.
 ///
@@ -83,6 +84,7 @@ class Plausibility {
   std::vector<double> parted_;               ///< ∫(dq − q̇ dt)
   std::vector<double> speed_;                ///< while it moved
   std::vector<double> missed_, stood_;       ///< way and time of a position that stands
+  std::vector<bool> is_suspect_;             ///< whether the velocity is that of the positions
   double bridged_ = 0.0;                     ///< [s]
   Doubt doubt_;
 };
