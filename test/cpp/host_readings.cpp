@@ -7,8 +7,8 @@
 // Two arms are alike: they move with up to half of their velocity limits and are brought to rest by the law, measured by
 // encoders of up to 1e-4 rad whose differences go through a low-pass of 100 Hz, with a dead time of 2 ms. One of them is
 // then told, of one joint, for one sample or from then on, a position that is wrong by 0.05 rad to a turn (`once`, `jump`),
-// by a whole turn (`wrap`), or the last one for ever: of a joint that moves (`frozen`), or of one that hardly does and may as well stick (`sticks`),
-// which no reading tells. In one trial of eight nothing is wrong (`healthy`).
+// by a whole turn (`wrap`), or the last one for ever: of a joint that moves (`frozen`), or of one that hardly
+// does and may as well stick (`sticks`), which no reading tells. In one trial of eight nothing is wrong (`healthy`).
 //
 // How far apart the two are when a fault is found, or at the end, is what the reading has moved. Exit status: 0, or 1 if that
 // is more than kMoved anywhere, more than kBridged where one sample alone was wrong and no fault was found, if a fault is

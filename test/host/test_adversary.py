@@ -82,13 +82,16 @@ def test_arms_that_are_stopped_come_to_rest_and_no_brake_makes_them_faster(build
 
 
 def test_readings_that_cannot_be_true_move_no_arm(libraries: list[Path], build_cache: Path) -> None:
-    """Of one joint, for one sample or from then on; and none is doubted where nothing is wrong."""
-    found = _found(compile_program("host_readings", build_cache, "-O1"), 100, libraries)
-    for subject in found["subjects"]:
+    """Of one joint, for one sample or from then on; and none is doubted where nothing is wrong.
+
+    A joint that was slow when its position froze may have gone 0.1 rad before the fault: docs/results/robustness.md.
+    """
+    result = run(compile_program("host_readings", build_cache, "-O1"), "100", "1", *libraries)
+    for subject in json.loads(result.stdout)["subjects"]:
         assert subject["healthy"]["count"] > 0 and subject["healthy"]["found"] == 0
         for kind in ("jump", "wrap"):
             assert subject[kind]["found"] == subject[kind]["count"] > 0
-        assert subject["once"]["moved"] < 0.01
+        assert subject["once"]["moved"] < 0.01 and subject["frozen"]["moved"] < 0.15
 
 
 def test_faults_of_all_kinds_meet_no_undefined_behaviour(libraries: list[Path], build_cache: Path) -> None:
