@@ -3,8 +3,8 @@
     python benchmarks/adversary.py [--updates 1e8] [--references 200] [--streams 200] [--stops 500]
         [--readings 500] [--seed 1] [--out results/soak] [--arms ur3 ur10 …]
 
-`test/cpp/host_adversary.cpp`, `host_references.cpp`, `host_streams.cpp`, `host_stops.cpp` and `host_readings.cpp` do the work
-and say how.
+`test/cpp/host_adversary.cpp`, `host_references.cpp`, `host_streams.cpp`, `host_stops.cpp` and `host_readings.cpp` do
+the work and say how.
 Writes a JSON file of each, prints them as tables and what is wrong; the exit status is 1 if anything is.
 """
 
@@ -130,7 +130,9 @@ def stops_row(subject: Mapping[str, Any]) -> str:
 def readings_row(subject: Mapping[str, Any]) -> str:
     """One robot as a row of Markdown."""
     kinds = [subject[name] for name in ("healthy", "once", "jump", "wrap", "frozen", "sticks")]
-    return f"| {subject['robot']} | " + " | ".join(f"{k['count']}, {k['found']}, {k['moved']:.2g}" for k in kinds) + " |"
+    return (
+        f"| {subject['robot']} | " + " | ".join(f"{k['count']}, {k['found']}, {k['moved']:.2g}" for k in kinds) + " |"
+    )
 
 
 def run(program: Path, amount: str, seed: int, libraries: list[Path]) -> tuple[dict[str, Any], bool]:

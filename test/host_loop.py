@@ -26,7 +26,9 @@ class Loop:
     ) -> None:
         known = {"pi_hat": [1.2, 0.8]} if law == "joint_adaptive" else {}
         self.controller = Controller()
-        self.controller.configure(library, law=law, initial_state=known, options=Options(**{"position_noise": ANYWHERE, **options}))
+        self.controller.configure(
+            library, law=law, initial_state=known, options=Options(**{"position_noise": ANYWHERE, **options})
+        )
         self.controller.activate(START, held_effort=held_effort)
         self.t = 0.0
         self.effort = np.full(2, np.nan)

@@ -152,6 +152,7 @@ def test_records_of_other_joints_are_refused(tmp_path: Path, names: tuple[str, .
         read_record(write_bag(tmp_path / "bag", StoragePlugin.MCAP, names=names), JOINTS)
 
 
+@pytest.mark.slow
 def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     def message(path: Path, joints: tuple[str, ...] = JOINTS, topic: str = "/joint_states") -> str:
         with pytest.raises(RecordError) as caught:
@@ -266,6 +267,7 @@ def test_an_archive_that_expands_is_refused(tmp_path: Path) -> None:
     assert "a list of arrays of more than 1024 KiB" in refused(tmp_path / "d.npz")
 
 
+@pytest.mark.slow
 def test_lengths_in_a_bag_are_bounded(tmp_path: Path) -> None:
     """Each length field of 8 bytes at once as large as 2⁶² and 2⁶³ says; and a bag that ends anywhere."""
     whole = (write_bag(tmp_path / "bag", StoragePlugin.MCAP) / "bag.mcap").read_bytes()
@@ -302,6 +304,7 @@ def test_what_a_chunk_expands_to_is_bounded(tmp_path: Path) -> None:
     assert "it takes more than 1024 MiB of memory" in refused(tmp_path / "a.mcap")
 
 
+@pytest.mark.slow
 def test_a_damaged_database_is_one_line(tmp_path: Path) -> None:
     whole = (write_bag(tmp_path / "bag", StoragePlugin.SQLITE3) / "bag.db3").read_bytes()
     file, random = tmp_path / "a.db3", np.random.default_rng(0)

@@ -1749,8 +1749,8 @@ def fault_text(guards: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
 def largest_feedback_share(options: Options) -> float:
     """
-    Return the share of a speed that a velocity feedback may take away in a period [1]: (π/2) Δ/T_total, beyond
-    which a loop with that delay is unstable. See `total_delay`.
+    Return the share of a speed that a velocity feedback may take away in a period [1]: 2 sin(π Δ/(4 T_total)),
+    beyond which a loop with that delay is unstable. See `total_delay`.
     """
 def margin_poses(library: Library, count: typing.SupportsInt | typing.SupportsIndex = 20, first: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """

@@ -37,32 +37,11 @@ bool keeps_joints(const SampleLayout& layout, const double* reference, const Lim
   return true;
 }
 
-/// Whether a stop makes the end effector faster neither than it is nor than motions are, but for a share of that.
-bool keeps_pose(const SampleLayout& layout, const double* reference, const MotionLimits& motion) noexcept {
-  const PoseSample begin = PoseSample::from(layout, reference);
-  const StopShape shape{std::max(StopShape::shortest(norm(begin.velocity), motion.linear_acceleration),
-                                 StopShape::shortest(norm(begin.angular_velocity), motion.angular_acceleration))};
-  const auto keeps = [&](const Vector3& velocity, const Vector3& acceleration, double bound) {
-    Vector3 now;
-    for (double k = 1.0; k < kLooks; ++k) {
-      for (std::size_t i = 0; i < 3; ++i) now[i] = shape.at(k / kLooks * shape.duration, velocity[i], acceleration[i]).velocity;
-      if (norm(now) > std::max(norm(velocity), bound) + Rehearsal::kMargin * bound) return false;
-    }
-    return true;
-  };
-  return keeps(begin.velocity, begin.acceleration, motion.linear_velocity) &&
-         keeps(begin.angular_velocity, begin.angular_acceleration, motion.angular_velocity);
-}
-
 /// The bounds of a stop: those that are asked for, or quicker ones where they would lead beyond limits.
 MotionLimits stop_limits(const SampleLayout& layout, const double* reference, const Limits& limits, MotionLimits motion) noexcept {
   for (double quicker = 1.0; quicker < kMostQuicker; quicker *= kQuicker) {
-    const bool keeps = layout.is_cartesian ? keeps_pose(layout, reference, motion)
-                                           : keeps_joints(layout, reference, limits, motion.joint_acceleration);
-    if (keeps) break;
+    if (layout.is_cartesian || keeps_joints(layout, reference, limits, motion.joint_acceleration)) break;
     motion.joint_acceleration *= kQuicker;
-    motion.linear_acceleration *= kQuicker;
-    motion.angular_acceleration *= kQuicker;
   }
   return motion;
 }
