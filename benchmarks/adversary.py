@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,14 +23,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from program import host_program
 
 from thunder_controllers.arms.descriptions import collection
+from thunder_controllers.arms.selection import select_arm
+from thunder_controllers.franka.arms import robot_urdf
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.errors import LawError, NameNotFoundError
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import Joint, JointKind, Limits
+from thunder_dynamics.model import Frame, Link, Pose, RobotModel
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.spatial import rotation_from_ypr
 from thunder_studies.arms import ARMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,12 +64,53 @@ def laws_of(model: RobotModel) -> list[LawRequest]:
     return found
 
 
+CHAINS: Mapping[str, tuple[str, str | None]] = {
+    "gen3": ("test/data/gen3.urdf", None),
+    "icub_arm": ("icub_description/robots/icub_reduced.urdf", "l_wrist_1"),
+    "romeo_arm": ("romeo_description/urdf/romeo_small.urdf", "l_gripper"),
+    "two_links": ("asr_twodof_description/urdf/TwoDofs.urdf", None),
+}
+"""Further arms: a file of this repository or of the collection, and the end effector; all other joints are held."""
+
+LINKS = 12
+"""Of `twelve_links`, a chain about two axes in turn, each link half a kilogram lighter towards its end."""
+
+
+def chain(count: int) -> RobotModel:
+    """A chain of links of 0.25 m."""
+    limits = Limits(-2.5, 2.5, velocity=2.0, effort=200.0)
+    links = []
+    for i in range(count):
+        mass = 0.5 * (count - i)
+        inertia = np.diag([0.002, 0.006, 0.006]) * mass
+        rotation = rotation_from_ypr(0.0, 0.0, 0.5 * np.pi * (1 if i % 2 else -1) if i else 0.0)
+        placement = Pose(rotation, np.array([0.25 if i else 0.0, 0.0, 0.0]))
+        joint = Joint(f"joint{i + 1}", JointKind.REVOLUTE, placement, (0.0, 0.0, 1.0), limits=limits)
+        links.append(Link(f"link{i + 1}", i - 1, joint, Inertia(mass, np.array([0.12, 0.0, 0.0]), inertia)))
+    return RobotModel("twelve_links", tuple(links), ee=Frame((0.25, 0.0, 0.0)))
+
+
 def load_arm(name: str) -> RobotModel:
-    """One of the arms of `bad_day --group arms`, from PyPI's example-robot-data."""
+    """One of the arms of `bad_day --group arms`, or another one, most of them from PyPI's example-robot-data."""
+    if name == "twelve_links":
+        return chain(LINKS)
+    if name == "fr3":
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "fr3.urdf"
+            file.write_text(robot_urdf("fr3"), encoding="utf-8")
+            return load_model(file, name=name)
     folder = collection()
     if folder is None:
         raise SystemExit("--arms: needs `pip install --no-deps example-robot-data`")
+    if name in CHAINS:
+        part, ee_link = CHAINS[name]
+        file = ROOT / part if part.startswith("test/") else folder / part
+        found = select_arm(file, {}, ee_link)
+        held = {joint: at[0] if len(at) == 1 else at for joint, at in found.held.items()}
+        return load_model(file, name=name, ee_link=found.ee_link, **({"locked_joints": held} if held else {}))
     arm = ARMS[name]
+    if arm.file.endswith(".yaml"):
+        return load_model(ROOT / "config/robots" / arm.file)
     options = {"ee_link": arm.ee_link, "locked_joints": dict.fromkeys(arm.locked, 0.0) or None}
     return load_model(folder / arm.file, name=name, **{key: value for key, value in options.items() if value})
 
@@ -154,8 +202,8 @@ def main() -> int:
     parser.add_argument("--stops", type=int, default=500)
     parser.add_argument("--readings", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    others = sorted(set(ARMS) - set(ROBOTS))
-    text = f"arms of example-robot-data instead of the five robots: {', '.join(others)}"
+    others = sorted({*ARMS, *CHAINS, "fr3", "twelve_links"})
+    text = f"arms instead of the five robots, most of them of example-robot-data: {', '.join(others)}"
     parser.add_argument("--arms", nargs="+", default=(), choices=others, metavar="ARM", help=text)
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     arguments = parser.parse_args()
