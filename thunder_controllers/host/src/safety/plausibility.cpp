@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kForget = 0.2;  // [s] of parted positions and velocities: rounding and jitter of stamps add up
 constexpr double kWay = 0.01;    // [rad or m] a fifth of what an arm may move unseen: it gains speed meanwhile
+constexpr double kLost = 0.05;   // [rad or m] less than any counter loses
 constexpr double kAgrees = 0.1;  // of the velocity limit: a velocity that is believed again after a doubt
 constexpr double kTime = 0.2;    // [s] slower than kWay in this time, a joint may have come to rest at one step of an encoder
 
@@ -79,7 +80,7 @@ int Plausibility::lost_counter(const double* q, double time) const noexcept {
   bool is_there = false;
   for (std::size_t i = 0; i < position_.size(); ++i) {
     const double way = std::abs(q[i] - position_[i]);
-    if (way > ratio_ * velocity_limit_[i] * time + noise_) lost = static_cast<int>(i);
+    if (way > ratio_ * velocity_limit_[i] * time + kLost) lost = static_cast<int>(i);
     is_there = is_there || way <= noise_;
   }
   return is_there ? lost : -1;

@@ -24,6 +24,7 @@ constexpr double kFarMargins = 10.0;
 SoftStops::SoftStops(ArmInertia& inertia, const FeltInertia& felt, const Options& options, const Limits& limits)
     : bandwidth_(1.0 / (kBandwidth * total_delay(options))),
       entering_(options.nominal_dt / std::max(options.handover_time, options.nominal_dt)),
+      noise_(options.position_noise),
       limits_(limits),
       inertia_(inertia),
       felt_(felt) {
@@ -50,6 +51,12 @@ void SoftStops::restart(const double* q) noexcept {
     Joint& it = joints_[i];
     it.below = std::max(0.0, it.lower + it.margin - q[i]), it.above = std::max(0.0, q[i] - it.upper + it.margin);
   }
+}
+
+/// By how much a stop is still beyond its place, where it was `beyond` before and the joint is `behind` that place now.
+double SoftStops::entered(const Joint& it, double beyond, double behind) const noexcept {
+  const double out = std::max(0.0, beyond - it.margin);  // of the limit itself
+  return std::max(0.0, std::min(it.margin + std::max(0.0, out - entering_ * it.margin), std::min(beyond, behind + noise_)));
 }
 
 /// The effort within the bounds of the position limits.
@@ -101,7 +108,8 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
   GuardBits guards = 0;
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Joint& it = joints_[i];
-    it.below = std::max(0.0, it.below - entering_ * it.margin), it.above = std::max(0.0, it.above - entering_ * it.margin);
+    it.below = entered(it, it.below, it.lower + it.margin - q[i]);
+    it.above = entered(it, it.above, q[i] - it.upper + it.margin);
     const State now{q[i], qd[i], bias[i], brakes};
     const double wanted = effort[i];
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.

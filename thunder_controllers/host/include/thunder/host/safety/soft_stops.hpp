@@ -34,8 +34,9 @@ namespace thunder {
 ///
 /// What drives a joint is no more than `Limits::effort_at` its speed.
 ///
-/// A joint that rests behind a soft stop when the arm is activated has its stop where it is. From there the stop moves
-/// to its place, by a margin w in the time of the handover.
+/// A joint that rests behind a soft stop when the arm is activated has its stop where it is. The stop follows it to
+/// its place, as far as the joint leaves by itself; from beyond a limit the joint is led back to the limit, by a margin w in
+/// the time of the handover.
 ///
 /// All bounds are continuous; the effort limit and the bound of the speed away from it bound the repulsion.
 class SoftStops {
@@ -73,11 +74,13 @@ class SoftStops {
     bool is_felt;
   };
 
+  double entered(const Joint& it, double beyond, double behind) const noexcept;
   double by_position(std::size_t joint, const State& now, double effort) const noexcept;
   double by_speed(std::size_t joint, const State& now, double effort) const noexcept;
 
   double bandwidth_;
   double entering_;  ///< of a margin, in a period
+  double noise_;     ///< [rad or m] of positions
   std::vector<Joint> joints_;
   Limits limits_;
   ArmInertia& inertia_;
