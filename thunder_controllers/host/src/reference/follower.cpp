@@ -62,7 +62,8 @@ ReferenceFollower::ReferenceFollower(const std::shared_ptr<const Library>& libra
       reach_(library, law, limits, options.approach_patience),
       values_(static_cast<std::size_t>(law.reference.size), 0.0),
       before_(values_),
-      wanted_(values_) {}
+      wanted_(values_),
+      at_(layout_.is_cartesian ? 0 : static_cast<std::size_t>(layout_.n_joints)) {}
 
 bool ReferenceFollower::restart(const double* q) noexcept {
   channel_.messages.fetch();
@@ -71,9 +72,10 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   source_ = ReferenceSource::hold;
   is_given_up_ = is_limited_ = is_restless_ = false;
   if (!hold(q)) return false;
+  remember();
   holds_taken_ = message().holds;
   if (!take(q)) return false;
-  if (source_ == ReferenceSource::stream) cut(kStreamMargins, values_.data());
+  if (source_ == ReferenceSource::stream) cut(kStreamMargins, at_.data(), values_.data());
   taken_ = 0;  // a stream begins with the first update
   reach_.restart();
   show(q);
@@ -98,15 +100,21 @@ ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, 
   is_limited_ = false;
   if (player_.is_running()) {
     advance_motion(dt);
-    is_limited_ = cut(0.0, values_.data());
+    is_limited_ = cut(0.0, at_.data(), values_.data());
   } else if (source_ == ReferenceSource::stream) {
     if (rates_.has_paused(t)) rest_at_sample(t, since);
     stream_.advance(t, values_.data());
-    is_limited_ = cut(kStreamMargins, values_.data()) || is_cut_ || stream_.is_far();
+    is_limited_ = cut(kStreamMargins, at_.data(), values_.data()) || is_cut_ || stream_.is_far();
   }
   give_up(q, dt);
+  remember();
   show(q);
   return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
+}
+
+/// Where the joints are led now.
+void ReferenceFollower::remember() noexcept {
+  std::copy_n(values_.begin() + layout_.position, at_.size(), at_.begin());
 }
 
 void ReferenceFollower::show(const double* q) noexcept {
@@ -177,7 +185,7 @@ void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
 
 /// Begin to follow what is wanted, which came with this update.
 void ReferenceFollower::take_sample(double t, double dt) noexcept {
-  is_cut_ = cut(kStreamMargins, wanted_.data());
+  is_cut_ = cut(kStreamMargins, at_.data(), wanted_.data());
   const double time = message().due.value_or(t);
   const MotionLimits& limits = message().motion.limits;
   const std::optional<double> delay = rates_.derive(wanted_.data(), time, dt, limits);
@@ -229,7 +237,7 @@ void ReferenceFollower::give_up(const double* q, double dt) noexcept {
   } else if (is_given_up_) {
     is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
   } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && hold(q)) {
-    is_limited_ = cut(kStreamMargins, values_.data()) || is_limited_;
+    is_limited_ = cut(kStreamMargins, nullptr, values_.data()) || is_limited_;
     player_.cancel();
     source_ = ReferenceSource::hold;
     is_given_up_ = true;
@@ -238,8 +246,9 @@ void ReferenceFollower::give_up(const double* q, double dt) noexcept {
 }
 
 /// Joint laws: cut a flat reference to the limits of position, velocity and acceleration, positions to so many margins
-/// before, see Limits; others stay as they are. Whether something was cut.
-bool ReferenceFollower::cut(double margins, double* reference) const noexcept {
+/// before, see Limits; others stay as they are. Joints that are led beyond already, `from` there, are not led back. Whether
+/// something was cut.
+bool ReferenceFollower::cut(double margins, const double* from, double* reference) const noexcept {
   bool has_cut = false;
   const auto keep = [&has_cut](double& value, double lower, double upper) {
     const double kept = std::clamp(value, lower, upper);
@@ -249,7 +258,8 @@ bool ReferenceFollower::cut(double margins, double* reference) const noexcept {
   for (int i = 0; i < layout_.n_joints && !layout_.is_cartesian; ++i) {
     const auto k = static_cast<std::size_t>(i);
     const double margin = margins * limits_.position_margin[k];
-    keep(reference[layout_.position + i], limits_.position_lower[k] + margin, limits_.position_upper[k] - margin);
+    const double lower = limits_.position_lower[k] + margin, upper = limits_.position_upper[k] - margin;
+    keep(reference[layout_.position + i], from ? std::min(lower, from[i]) : lower, from ? std::max(upper, from[i]) : upper);
     const double q = reference[layout_.position + i];
     keep(reference[layout_.velocity + i], -limits_.velocity_towards(k, q, -1.0), limits_.velocity_towards(k, q, 1.0));
     keep(reference[layout_.acceleration + i], -limits_.acceleration[k], limits_.acceleration[k]);

@@ -73,7 +73,8 @@ class ReferenceFollower {
   void advance_motion(double dt) noexcept;
   void settle() noexcept;
   void give_up(const double* q, double dt) noexcept;
-  bool cut(double margins, double* reference) const noexcept;
+  void remember() noexcept;
+  bool cut(double margins, const double* from, double* reference) const noexcept;
   const ReferenceMessage& message() const noexcept { return channel_.messages.value(); }
 
   const thunder_law* law_;
@@ -89,6 +90,7 @@ class ReferenceFollower {
   std::vector<double> values_;
   std::vector<double> before_;  ///< those when the newest request came
   std::vector<double> wanted_;  ///< what is written, before it is approached, or what a motion makes
+  std::vector<double> at_;  ///< positions of the joints in the update before
   ReferenceSource source_ = ReferenceSource::hold;
   std::uint64_t holds_taken_ = 0;
   std::uint64_t given_ = 0;  ///< entries, of the request
