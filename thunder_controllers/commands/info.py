@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.commands.terminal import print_table
-from thunder_controllers.host import Library, Limits, Options
+from thunder_controllers.host import Library, Limits, Options, total_delay
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
@@ -94,6 +94,7 @@ def _show_limits(library: Library) -> None:
     print_table(rows)
     click.echo("SI units; – where there is no limit")
     _show_limits_by_state(library, limits)
+    click.echo(f"Measurements and drives are late by {1e3 * total_delay(Options()):.3g} ms in all, as a host assumes")
     for note in limits.notes:
         click.echo(f"Note: {note}")
 
