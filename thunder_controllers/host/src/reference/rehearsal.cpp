@@ -202,7 +202,8 @@ void Rehearsal::play_dry(const MotionPlan& plan) {
       const std::string wrong = "after " + format(time) + " s the law gives what is not finite";
       throw RefusedMotionError({MotionLimit::law, time, {}, {}}, wrong, where_, "a motion that the law can follow");
     }
-    if (dry_run_->falls_short() && (patience -= period) < 0.0) {
+    // At first the effort goes from what the description holds the arm with to what the law believes, whatever the motion.
+    if (time > kSettling && dry_run_->falls_short() && (patience -= period) < 0.0) {
       const std::string wrong = "after " + format(time) + " s limits of effort or its rate, or soft stops, leave too little to the law";
       throw RefusedMotionError({MotionLimit::effort, time, {}, {}}, wrong, where_, "a motion that takes less");
     }
