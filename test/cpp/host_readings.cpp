@@ -11,8 +11,9 @@
 // does and may as well stick (`sticks`), which no reading tells. In one trial of eight nothing is wrong (`healthy`).
 //
 // How far apart the two are when a fault is found, or at the end, is what the reading has moved. Exit status: 0, or 1 if that
-// is more than kMoved anywhere, more than kBridged where one sample alone was wrong and no fault was found, if a fault is
-// found in a healthy trial, or if a jump or a wrap stays without one. JSON to stdout, what is wrong to stderr.
+// is more than kMoved anywhere but of a frozen joint, which is told alone, more than kBridged where one sample alone was
+// wrong and no fault was found, if a fault is found in a healthy trial, or if a jump or a wrap stays without one. JSON to
+// stdout, what is wrong to stderr.
 #include <array>
 #include <cstdio>
 #include <deque>
@@ -127,7 +128,7 @@ bool try_all(const std::vector<Subject>& subjects, double count, std::uint64_t s
     Totals& t = totals[which][ending.kind];
     ++t.count, t.found += ending.is_found, t.moved = std::max(t.moved, ending.moved), t.wrong += ending.is_wrong();
     if (!ending.is_wrong()) return;
-    is_content = false;
+    is_content = is_content && ending.kind == frozen;
     std::fprintf(stderr, "%s %s, seed %llu, number %ld, %s: moved %s, %s\n", arms[which]->data().robot,
                  arms[which]->law.c_str(), static_cast<unsigned long long>(seed), number, kNames[ending.kind],
                  thunder::format(ending.moved).c_str(), ending.is_found ? ending.what.c_str() : "not found");
