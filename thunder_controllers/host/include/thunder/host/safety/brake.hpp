@@ -19,8 +19,8 @@ namespace thunder {
 ///     (M + h D) w = M q̇,   so   D w = (D⁻¹ + h M⁻¹)⁻¹ q̇.
 ///
 /// The matrix is symmetric and positive semidefinite: at once and exactly, friction would never add energy. Nor is it
-/// above M/h, a third of what the loop bears by its total delay. For each joint D is d + f/|q̇|, but no more than
-/// τ_max/|q̇|, nor than √(2 τ̇_max I |q̇|)/|q̇|: what can fall to zero at the rate limit before it has turned the joint.
+/// above M/h, a fifth of what the loop bears by its total delay. For each joint D is d + f/|q̇|, but no more than
+/// τ_max/|q̇|, nor than √(τ̇_max I |q̇|)/|q̇|: what falls to zero at the rate limit takes half of the speed meanwhile.
 ///
 /// Where a rotor is unknown, M is too small for a light link on a strong geared motor. M has then what FeltInertia found.
 ///
