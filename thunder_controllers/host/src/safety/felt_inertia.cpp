@@ -27,6 +27,7 @@ void FeltInertia::restart() noexcept {
 }
 
 void FeltInertia::observe(const ArmInertia& inertia, const double* qd, const double* u) noexcept {
+  if (inertia.knows_all()) return;
   const std::size_t n = joints_.size();
   for (std::size_t i = 0; i < n; ++i) {
     Joint& it = joints_[i];
