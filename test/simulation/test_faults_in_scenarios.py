@@ -54,10 +54,17 @@ def test_a_dropped_out_encoder_makes_the_host_hold_the_arm(tmp_path: Path) -> No
     assert np.linalg.norm(trace.error[-1]) < 0.2 * np.linalg.norm(trace.error[500:700], axis=1).max()
 
 
-def test_repeated_samples_of_all_joints_are_stale_those_of_one_are_not(tmp_path: Path) -> None:
-    """So is the first one after them: it lies further from the last than the timeout of 10 ms."""
+def test_repeated_samples_of_all_joints_are_stale_those_of_one_are_a_fault(tmp_path: Path) -> None:
+    """The first one after the stale ones is stale, too: it lies further from the last than the timeout of 10 ms.
+
+    The encoder of one joint stands while the others move: the arm stops before the joint is 10 mrad further on.
+    """
     fault = {"type": "repeated_samples", "start": 0.5, "end": 0.55}
-    both = [_run(tmp_path, fault | joints).trace for joints in ({}, {"joints": ["panda_joint4"]})]
-    assert _acts(both[0], Guard.MEASUREMENT_STALE) == list(range(500, 551))
-    assert _acts(both[1], Guard.MEASUREMENT_STALE) == []
-    assert (both[1].q_measured[500:550, 3] == both[1].q_measured[499, 3]).all()
+    both = [_run(tmp_path, fault | joints) for joints in ({}, {"joints": ["panda_joint4"]})]
+    assert _acts(both[0].trace, Guard.MEASUREMENT_STALE) == list(range(500, 551))
+    trace, end = both[1].trace, both[1].metrics["fault"]
+    assert _acts(trace, Guard.MEASUREMENT_STALE) == []
+    assert (trace.q_measured[500:550, 3] == trace.q_measured[499, 3]).all()
+    assert end["guard"] == "measurement_lost" and end["what"].startswith("joint panda_joint4 is read to stand")
+    step = _acts(trace, Guard.MEASUREMENT_LOST)[0]
+    assert abs(trace.q[step, 3] - trace.q[499, 3]) < 0.0125

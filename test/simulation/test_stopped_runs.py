@@ -144,7 +144,8 @@ def test_what_the_law_was_not_told_is_the_likely_cause(tmp_path: Path, changes: 
 def test_measurements_that_are_missing_are_a_fault_of_their_own(tmp_path: Path) -> None:
     fault = _fault(tmp_path, plant={"faults": [{"type": "dropout", "joints": ["joint2"], "start": 0.5, "end": 0.9}]})
     assert fault["guard"] == "measurement_lost" and 0.5 < fault["time"] < 0.9
-    assert fault["what"].startswith("measurements were missing from t = 0.5 s on")
+    begun, doubt = "measurements were missing from t = 0.5 s on", "joint joint2 has no position: it is read as nan"
+    assert fault["what"] == f"{begun}: {doubt}"
     assert fault["cause"] == "the scenario's dropout joint2, 0.5 s to 0.9 s"
 
 

@@ -1026,6 +1026,12 @@ class Controller:
         Raises TypeError for another kind of array, DimensionError for another shape.
         """
     @property
+    def doubt(self) -> str:
+        """
+        Why the measurement is lost: the joint and both numbers. Empty where no joint is known to
+        be why. Raises LawError if not configured.
+        """
+    @property
     def effort(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         [N·m or N] The last command, shape (n,).

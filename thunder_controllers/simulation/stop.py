@@ -38,7 +38,10 @@ def explain(setup: Setup, run: Run, trace: Trace) -> dict[str, str | None]:
         return {}
     step, name = found
     limits = Limits(setup.library, setup.host.options)
-    what = {"runaway": _speed, "position_exceeded": _position}.get(name, _gap)(trace, step, limits)
+    if name == "measurement_lost":
+        what = _lost(trace, step, setup.host.doubt)
+    else:
+        what = {"runaway": _speed, "position_exceeded": _position}[name](trace, step, limits)
     return {"what": what, "cause": likely_cause(setup, run, float(trace.t[step]), name)}
 
 
@@ -101,7 +104,9 @@ def _position(trace: Trace, step: int, limits: Limits) -> str:
     return f"a joint has left its range: {trace.joint_names[joint]} at {q[joint]:.4g}, its range is {ends}"
 
 
-def _gap(trace: Trace, step: int, limits: Limits) -> str:
-    bad = trace.acted("measurement_non_finite") | trace.acted("measurement_stale")
-    begun = int(np.flatnonzero(np.diff(bad[: step + 1], prepend=False) & bad[: step + 1])[-1])
-    return f"measurements were missing from t = {trace.t[begun]:g} s on, or cannot be true"
+def _lost(trace: Trace, step: int, doubt: str) -> str:
+    """Since when measurements were missing, where they were; and the reading that is in doubt, where one is."""
+    bad = (trace.acted("measurement_non_finite") | trace.acted("measurement_stale"))[: step + 1]
+    begun = np.flatnonzero(np.diff(bad, prepend=False) & bad)
+    missing = [f"measurements were missing from t = {trace.t[begun[-1]]:g} s on"] if bad[-2:].any() else []
+    return ": ".join([*missing, *([doubt] if doubt else [])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.task import posture_gains
+from thunder_controllers.laws.parts.task import posture_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 
@@ -22,13 +22,13 @@ class InPlane:
         axes = PLANES[options["plane"]]
         soft, doc = min(8.0, fastest / 22.0), "Bandwidth of the error along each axis of the plane."
         self.Lambda = signals.gain("Lambda", size=2, default=soft, bounds=(0, 100), unit="1/s", doc=doc)
-        k_n, q_home = posture_gains(robot, signals, 1.0)
+        k_n, away, _ = posture_error(robot, signals, 1.0)
         near, doc = (-0.3, 0.3), "e along its axes; zero along all others."
         signals.describe_telemetry("pose_error", size=6, unit="m, 1", doc=doc, activation_bounds=near)
 
         q, reference = signals.q, signals.reference
         J, e = robot.jacobian(q)[axes, :], (reference.position - robot.pose(q)[1])[axes]
-        z = k_n * (q_home - q)
+        z = k_n * away
         v = reference.twist[axes] + self.Lambda * e
         self.qd_r = z + J.T @ ca.solve(J @ J.T + DAMPING * ca.SX.eye(2), v - J @ z)
         self.qdd_r = signals.time_derivative(self.qd_r)

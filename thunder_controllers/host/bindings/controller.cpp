@@ -266,6 +266,9 @@ void bind_lifecycle(py::class_<Controller>& bound) {
            "Approach the safe effort until the next activation; `has_stopped` says when it is reached.")
       .def_property_readonly("effort", [](const Controller& c) { return vector_of(c.effort()); },
                              "[N·m or N] The last command, shape (n,).")
+      .def_property_readonly("doubt", &Controller::doubt,
+                             "Why the measurement is lost: the joint and both numbers. Empty where no joint is known to\n"
+                             "be why. Raises LawError if not configured.")
       .def_property_readonly("has_stopped", &Controller::has_stopped,
                              "Whether a stop has reached the safe effort and the joints rest: commanding may end.")
       .def_property_readonly("law", [](const Controller& c) { return c.law().name; }, "Name of what runs.")

@@ -152,7 +152,7 @@ void Controller::install(std::unique_ptr<Parts> made) {
   parts_ = std::move(made);
   frozen_ = false;
   stopping_ = has_stopped_ = false;
-  faults_ = 0;
+  faults_ = 0, doubt_ = {};
   reset_requested_ = false;
   guards_ = 0;
   counters_.clear();
@@ -281,7 +281,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
   stopping_ = has_stopped_ = false;
-  faults_ = guards_ = 0;
+  faults_ = guards_ = 0, doubt_ = {};
   last_update_.reset();
   counters_.clear();
   step_times_.clear();
@@ -413,7 +413,10 @@ GuardBits Controller::check(double t, const double* q, const double* qd, double 
   // Only a law can run away; where an arm is moved by others is not for this controller to stop.
   if ((guards & (kStopping | kNotActive)) == 0) {
     if (p.monitor.has_run_away()) faults_ |= kRunaway;
-    if (p.monitor.is_lost()) faults_ |= kMeasurementLost;
+    if (p.monitor.is_lost()) {
+      if ((faults_ & kMeasurementLost) == 0) doubt_ = p.monitor.doubt();
+      faults_ |= kMeasurementLost;
+    }
     if (p.stops.is_exceeded(p.monitor.position())) faults_ |= kPositionExceeded;
   }
   return guards | faults_ | (faults_ != 0 ? kStopping : 0u);

@@ -102,10 +102,10 @@ void ControlSession::measure(std::int64_t stamp, double t, const double* q, cons
 }
 
 std::string ControlSession::fault() const {
+  const std::string doubt = host_.doubt();
+  if (!doubt.empty()) return std::string(fault_text(kMeasurementLost)) + ": " + doubt;
   const char* text = fault_text(step_.guards);
-  if (!text) return {};
-  const std::string doubt = (step_.guards & kMeasurementLost) ? doubt_text(host_.doubt(), configuration_.library->data()) : "";
-  return doubt.empty() ? text : std::string(text) + ": " + doubt;
+  return text ? text : "";
 }
 
 /// A step that was blocked says nothing of the reference.

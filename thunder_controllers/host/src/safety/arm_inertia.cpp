@@ -18,10 +18,7 @@ ArmInertia::ArmInertia(const std::shared_ptr<const Library>& library)
       factor_(static_cast<std::size_t>(library->n_joints())),
       free_(static_cast<std::size_t>(library->n_joints()), 0.0),
       known_at_(free_.size(), std::numeric_limits<double>::infinity()) {
-  for (std::size_t i = 0; i < free_.size(); ++i) {
-    is_known_.push_back(!std::isnan(library->data().rotor_inertia[i]));
-    knows_all_ = knows_all_ && is_known_.back();
-  }
+  for (std::size_t i = 0; i < free_.size(); ++i) is_known_.push_back(!std::isnan(library->data().rotor_inertia[i]));
 }
 
 bool ArmInertia::has_moved(const double* q) const noexcept {

@@ -9,9 +9,7 @@
 namespace thunder {
 namespace {
 constexpr double kRestShare = 0.05;
-constexpr double kHorizon = 3.0;      // [total delays]
-constexpr double kHoldTime = 8.0;     // [horizons] 4 is critical damping where M is all that moves; loads double it
-constexpr double kHoldSpeed = 0.5;    // of the velocity limit
+constexpr double kHorizon = 3.0;  // [total delays]
 constexpr double kStandstill = 1e-9;  // [rad/s or m/s]
 
 std::vector<double> default_damping(const thunder_library& library) {
@@ -26,8 +24,8 @@ std::vector<double> default_damping(const thunder_library& library) {
 }  // namespace
 
 Brake::Brake(const Options& options, const Limits& limits, const thunder_library& library)
-    : period_(options.nominal_dt),
-      horizon_(kHorizon * total_delay(options)),
+    : horizon_(kHorizon * total_delay(options)),
+      hold_(options.nominal_dt / horizon_),
       damping_(options.stop_damping.empty() ? default_damping(library) : options.stop_damping),
       dry_(damping_),
       effort_limit_(limits.effort),
@@ -53,14 +51,13 @@ void Brake::restart() noexcept {
 
 double Brake::friction(std::size_t joint, double qd, double inertia) const noexcept {
   const double speed = std::max(std::abs(qd), kStandstill);
-  const double swing = std::sqrt(effort_rate_[joint] * inertia / speed);
+  const double swing = std::sqrt(2.0 * effort_rate_[joint] * inertia / speed);
   return std::min({damping_[joint] + dry_[joint] / speed, effort_limit_[joint] / speed, swing});
 }
 
-double Brake::hold(std::size_t joint, double qd, double effort) noexcept {
-  const double most = effort_limit_[joint];
-  const double change = std::abs(qd) < kHoldSpeed * velocity_limit_[joint] ? effort : -held_[joint];
-  held_[joint] = std::clamp(held_[joint] + change * period_ / (kHoldTime * horizon_), -most, most);
+double Brake::hold(std::size_t joint, double effort, double carried) noexcept {
+  const double most = std::clamp(-carried, -effort_limit_[joint], effort_limit_[joint]), before = held_[joint];
+  held_[joint] = std::clamp(before + hold_ * effort, std::min({0.0, most, before}), std::max({0.0, most, before}));
   return held_[joint];
 }
 
@@ -72,10 +69,10 @@ void Brake::apply(const ArmInertia& inertia, const FeltInertia& felt, const doub
   slowed_ = M;
   for (std::size_t i = 0; i < n; ++i) {
     const double added = felt.added(i);
-    friction_[i] = friction(i, qd[i], inertia.free(i) + added);
-    slowed_[n * i + i] += added + horizon_ * friction_[i];
     ahead_[i] = added * qd[i];
     for (std::size_t j = 0; j < n; ++j) ahead_[i] += M[n * j + i] * qd[j];
+    friction_[i] = friction(i, qd[i], inertia.held(i) + added);
+    slowed_[n * i + i] += added + horizon_ * friction_[i];
   }
   if (factor_.factor(slowed_.data())) {
     factor_.solve(ahead_.data());
@@ -86,7 +83,7 @@ void Brake::apply(const ArmInertia& inertia, const FeltInertia& felt, const doub
     const double wanted = friction_[i] * ahead_[i];
     // Velocities that are finite may overflow above.
     const double opposed = std::isnan(wanted) ? 0.0 : std::clamp(wanted, -effort_limit_[i], effort_limit_[i]);
-    bias_[i] = safe_effort[i] - hold(i, qd[i], opposed);
+    bias_[i] = safe_effort[i] - hold(i, opposed, felt.carried(i));
     effort[i] = bias_[i] - opposed;
   }
 }

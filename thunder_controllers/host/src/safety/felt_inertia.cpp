@@ -27,7 +27,6 @@ void FeltInertia::restart() noexcept {
 }
 
 void FeltInertia::observe(const ArmInertia& inertia, const double* qd, const double* u) noexcept {
-  if (inertia.knows_all()) return;
   const std::size_t n = joints_.size();
   for (std::size_t i = 0; i < n; ++i) {
     Joint& it = joints_[i];
@@ -40,10 +39,12 @@ void FeltInertia::observe(const ArmInertia& inertia, const double* qd, const dou
   has_begun_ = true;
   const std::vector<double>& M = inertia.matrix();
   for (std::size_t i = 0; i < n; ++i) {
-    if (inertia.is_known(i)) continue;
     Joint& it = joints_[i];
     double left = it.momentum;
     for (std::size_t j = 0; j < n; ++j) left -= M[n * j + i] * joints_[j].own;
+    const double lasting = left - it.added * it.own;
+    it.carried = std::isfinite(lasting) ? lasting * window_ / period_ : 0.0;
+    if (inertia.is_known(i)) continue;
     const double fresh = it.own * it.own;
     const double rate = fresh > 0.0 ? memory_ * fresh / (fresh + it.square) : 0.0;
     it.square += rate * (fresh - it.square);

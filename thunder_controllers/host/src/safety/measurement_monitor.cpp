@@ -66,8 +66,9 @@ GuardBits MeasurementMonitor::check(double t, const double* q, const double* qd,
   is_lost_ = false;
   if (resumes_) resume(t, q, elapsed);
   if (is_known_ && !judge(t, q, qd)) is_lost_ = true;
-  if (!is_finite) readings_.miss(q, qd);
   if (!is_known_ || !has_others) {
+    if (!gap_) readings_.forget();
+    if (!is_finite) readings_.miss(q, qd);
     gap_ = gap_.value_or(0.0) + elapsed;
     is_lost_ = is_lost_ || *gap_ > gap_limit_;
     return invalid | (stale ? kMeasurementStale : 0u) | (is_finite && has_others ? 0u : kMeasurementNonFinite);

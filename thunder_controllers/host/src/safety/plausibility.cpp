@@ -58,7 +58,7 @@ Plausibility::Plausibility(const Options& options, const Limits& limits)
 
 void Plausibility::restart(const double* q, const double* qd) noexcept {
   believe(q, qd);
-  doubt_ = {};
+  forget();
 }
 
 void Plausibility::believe(const double* q, const double* qd) noexcept {

@@ -116,9 +116,7 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
     effort[i] = by_speed(i, now, by_position(i, now, wanted));
     const double driving = limits_.effort_at(i, qd[i]);
     if (effort[i] * qd[i] > 0.0) effort[i] = std::clamp(effort[i], -driving, driving);
-    if (effort[i] == wanted) continue;
-    guards |= kMotionLimited;
-    effort[i] = std::clamp(effort[i], -it.effort, it.effort);
+    if (effort[i] != wanted) guards |= kMotionLimited;
   }
   return guards;
 }

@@ -162,8 +162,8 @@ class Controller {
   /// Whether the last update returned kStopping with the safe effort reached and the joints, as far as the measurement
   /// is good, at rest (see Brake): commanding may end.
   bool has_stopped() const noexcept { return has_stopped_; }
-  /// Which reading could not be true, since the activation.
-  const Doubt& doubt() const { return parts("doubt").monitor.doubt(); }
+  /// Why the measurement is lost, of the joints that the robot has, for people; empty where no joint is known to be why.
+  std::string doubt() const { return doubt_text(doubt_, parts("doubt").library->data()); }
   const GuardCounters& counters() const noexcept { return counters_; }
   const StepTimes& step_times() const noexcept { return step_times_; }
   const std::vector<double>& state() const { return parts("state").law.state(); }
@@ -266,6 +266,7 @@ class Controller {
   std::atomic<bool> reset_requested_{false};
   GuardBits guards_ = 0;
   GuardBits faults_ = 0;
+  Doubt doubt_;  ///< at the fault
   bool has_stopped_ = false;
   bool has_commanded_ = false;  ///< since the robot was configured first: the limiter knows an effort
   std::optional<double> last_update_;  ///< [s]

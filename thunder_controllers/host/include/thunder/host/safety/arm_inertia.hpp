@@ -27,14 +27,12 @@ class ArmInertia {
   double free(std::size_t joint) const noexcept { return free_[joint]; }
   /// Whether the rotor of the joint is known, so that these are what the motor moves.
   bool is_known(std::size_t joint) const noexcept { return is_known_[joint]; }
-  bool knows_all() const noexcept { return knows_all_; }
 
  private:
   bool has_moved(const double* q) const noexcept;
 
   PositionFunction function_;
   std::vector<bool> is_known_;
-  bool knows_all_ = true;
   std::vector<double> matrix_;
   Cholesky factor_;
   std::vector<double> free_;

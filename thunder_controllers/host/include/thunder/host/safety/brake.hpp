@@ -20,12 +20,12 @@ namespace thunder {
 ///
 /// The matrix is symmetric and positive semidefinite: at once and exactly, friction would never add energy. Nor is it
 /// above M/h, a fifth of what the loop bears by its total delay. For each joint D is d + f/|q̇|, but no more than
-/// τ_max/|q̇|, nor than √(τ̇_max I |q̇|)/|q̇|: what falls to zero at the rate limit takes half of the speed meanwhile.
+/// τ_max/|q̇|, nor than √(2 τ̇_max M_ii |q̇|)/|q̇|: what falls to zero at the rate limit takes all of the speed meanwhile.
 ///
 /// Where a rotor is unknown, M is too small for a light link on a strong geared motor. M has then what FeltInertia found.
 ///
-/// τ_h is the integral of the friction's effort over T_h = 0.2 s, up to the effort limit. A joint faster than half of its
-/// velocity limit loses it with the same time constant: what braked it is not what holds it, and would push it on.
+/// τ_h is the integral of the friction's effort over the time h. It grows up to what FeltInertia finds the effort to carry,
+/// and to the effort limit: what brakes the arm is not taken for a load, nor is what an obstacle bears where nothing moves.
 class Brake {
  public:
   /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,
@@ -51,10 +51,10 @@ class Brake {
 
  private:
   double friction(std::size_t joint, double qd, double inertia) const noexcept;
-  double hold(std::size_t joint, double qd, double effort) noexcept;
+  double hold(std::size_t joint, double effort, double carried) noexcept;
 
-  double period_;
   double horizon_;
+  double hold_;  ///< share of the friction's effort that τ_h takes over in a period
   std::vector<double> damping_;
   std::vector<double> dry_;  ///< f
   std::vector<double> effort_limit_;

@@ -58,6 +58,8 @@ class Plausibility {
   /// Judge a reading after an interval [s]; n_joints values each, finite. Whether it is believed, or bridged.
   bool check(const double* q, const double* qd, double interval) noexcept;
 
+  /// Forget what was doubted: something else is missing now.
+  void forget() noexcept { doubt_ = {}; }
   /// Say that a reading is not finite, where one is not.
   void miss(const double* q, const double* qd) noexcept;
   /// Say that a joint is not where it can be after a gap.
