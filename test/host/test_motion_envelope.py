@@ -45,17 +45,17 @@ def panda(build_cache: Path) -> Library:
 
 
 class Arm:
-    """A Panda in MuJoCo with a controller, active at HOME."""
+    """A Panda in MuJoCo with a controller, active at rest at q."""
 
-    def __init__(self, library: Library, law: str) -> None:
+    def __init__(self, library: Library, law: str, q: FloatArray = HOME) -> None:
         self.library = library
         self.plant = MujocoPlant(expand_xacro(share("urdf/panda.urdf.xacro")), library.joint_names, STEP)
-        self.plant.reset(HOME, np.zeros(7))
+        self.plant.reset(q, np.zeros(7))
         self.controller = Controller()
         self.controller.configure(library, law=law)
-        self.controller.activate(HOME, np.zeros(7), self.plant.holding_effort())
+        self.controller.activate(q, np.zeros(7), self.plant.holding_effort())
         self.t = 0.0
-        self.q = [HOME]
+        self.q = [q]
 
     def run(self, seconds: float) -> Guard:
         """All guards that acted."""
@@ -178,6 +178,18 @@ def test_a_joint_far_behind_its_stop_is_pushed_back_but_not_thrown(library: Libr
     assert effort(0.0) < -0.5 * EFFORT[0]
     assert effort(0.5 * VELOCITY[0]) < 0.0
     assert effort(1.0 * VELOCITY[0]) > 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inside", [-0.0005, 0.0005, 0.025])
+def test_an_arm_that_rests_near_a_limit_leaves_it_slowly(panda: Library, inside: float) -> None:
+    for joint in range(7):
+        for end in (panda.position_lower[joint] + inside, panda.position_upper[joint] - inside):
+            q = HOME.copy()
+            q[joint] = end
+            arm = Arm(panda, "slotine_li", q)
+            assert not arm.run(0.3) & FAULTS
+            assert np.abs(np.diff(arm.q, axis=0)).max() < 0.05 * STEP
 
 
 def test_a_soft_stop_is_continuous_bounded_and_pushes_back(library: Library) -> None:

@@ -102,10 +102,10 @@ void ControlSession::measure(std::int64_t stamp, double t, const double* q, cons
 }
 
 std::string ControlSession::fault() const {
-  const std::string doubt = host_.doubt();
-  if (!doubt.empty()) return std::string(fault_text(kMeasurementLost)) + ": " + doubt;
   const char* text = fault_text(step_.guards);
-  return text ? text : "";
+  if (!text) return {};
+  const std::string doubt = host_.doubt();
+  return doubt.empty() ? text : std::string(text) + ": " + doubt;
 }
 
 /// A step that was blocked says nothing of the reference.
