@@ -112,6 +112,18 @@ def with_library(library: Library, folder: Path) -> dict[str, Example]:
             [Case(round_trips=np.array([2e-4, 6e-4])), Case(round_trips=np.array([np.inf]))],
             [Case()],
         ),
+        "delay": Example(
+            [
+                Case(round_trips=np.array([2e-4, 1.9e-3])),
+                Case(round_trips=np.array([3e-3]), parameters={"dead_time": 4e-3}),
+            ],
+            [
+                Case(round_trips=np.array([2e-4, 2.1e-3])),
+                Case(round_trips=np.array([1e-3]), parameters={"dead_time": 5e-4}),
+                Case(round_trips=np.array([np.inf])),
+            ],
+            [Case()],
+        ),
         "processor": Example(
             [case()], [case(library=Library(compile_pendulum2(folder, "BREAK_INSTRUCTION")))], [Case()]
         ),

@@ -233,12 +233,14 @@ def test_runs_are_called_as_people_call_them_where_adaptation_tells_them_apart()
 
 
 def test_gains_in_force_have_a_row_each_and_a_law_that_lacks_one_nothing() -> None:
-    runs = {"one": {"law": "pd_plus", "gains": {"K_p": 20.0, "K_d": [1.0, 2.5]}}, "other": {"gains": {"K_p": 1e-5}}}
+    one = {"law": "pd_plus", "gains": {"K_p": 20.0, "K_d": [1.0, 2.5]}, "total_delay": 4.6e-3}
+    runs = {"one": one, "other": {"gains": {"K_p": 1e-5}}}
     assert gain_rows(runs) == [
         ["", "one", "other"],
         ["law", "pd_plus", "–"],
         ["K_p", "20", "1e-05"],
         ["K_d", "1, 2.5", "–"],
+        ["total delay that the host counts on [s]", "0.0046", "–"],
     ]
 
 

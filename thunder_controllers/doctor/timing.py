@@ -6,6 +6,7 @@ import numpy as np
 
 from thunder_controllers.doctor.check import Case, Finding, check
 from thunder_controllers.doctor.measurement import LoopTimes
+from thunder_controllers.host import Options, total_delay
 
 LARGEST_LATENESS = 0.25
 """Share of a period: the rest is for the way to the arm, the step of the law and the arm itself. Chosen."""
@@ -15,6 +16,9 @@ LARGEST_ROUND_TRIP = 0.5
 
 LARGEST_STEP = 1e-3
 """Of the wall clock between two periods [s]: corrections that slew are thousands of times smaller."""
+
+DELAYS = ("dead_time", "drive_lag", "velocity_cutoff", "velocity_by_differences")
+"""Parameters of the controller that its total delay is made of."""
 
 MILLISECONDS = 1e3
 
@@ -74,8 +78,22 @@ def latency(case: Case) -> Finding:
     return Finding(longest <= LARGEST_ROUND_TRIP * case.period, seen)
 
 
+@check(
+    "total delay that the controller counts on",
+    valid="a dead time of the longest round trip to the arm at least",
+    mend="dead_time of the controller's parameters: margins of gains, brake and soft stops go by it",
+)
+def delay(case: Case) -> Finding:
+    """A controller that acts later than it knows is less stable than it says."""
+    times = case.needed("round_trips")
+    given = {name: value for name in DELAYS if (value := (case.parameters or {}).get(name)) is not None}
+    counted = Options(nominal_dt=case.period, **given)
+    seen = f"{_ms(total_delay(counted))}, dead time {_ms(counted.dead_time)} of it"
+    return Finding(float(times.max()) <= counted.dead_time, seen)
+
+
 def _ms(seconds: float) -> str:
     return f"{MILLISECONDS * seconds:.3f} ms"
 
 
-TIMING = (jitter, overruns, clock_steps, latency)
+TIMING = (jitter, overruns, clock_steps, latency, delay)

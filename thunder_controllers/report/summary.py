@@ -58,6 +58,7 @@ def gain_rows(runs: Runs) -> list[list[str]]:
     rows = [["law", *(str(run.get("law", NOTHING)) for run in runs.values())]]
     for name in names:
         rows.append([name, *(_gain(run.get("gains", {}).get(name)) for run in runs.values())])
+    rows.append(["total delay that the host counts on [s]", *(_gain(run.get("total_delay")) for run in runs.values())])
     return [["", *runs], *rows]
 
 

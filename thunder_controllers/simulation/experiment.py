@@ -23,6 +23,7 @@ from thunder_controllers.host import (
     Note,
     Options,
     save_estimates,
+    total_delay,
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
 from thunder_controllers.references.circles import nearest
@@ -159,13 +160,13 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
 
 
 def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
-    """The law as the command line takes it, and the value of each of its gains, one where all elements are the same."""
+    """The law as the command line takes it, each of its gains, a number where all elements are the same, and T_total [s]."""
     law = run.config.law
     gains = {}
     for entry in setup.library.law(law.name).gains:
         values = np.ravel(setup.host.gain(entry.name))
         gains[entry.name] = values.tolist() if np.ptp(values) else float(values[0])
-    return {"law": law_text(law.name, law.options), "gains": gains}
+    return {"law": law_text(law.name, law.options), "gains": gains, "total_delay": total_delay(setup.host.options)}
 
 
 def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path) -> ScenarioResult:
