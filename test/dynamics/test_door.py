@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -177,3 +178,11 @@ def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         write_whole(tmp_path / "a.txt", fail)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["none", "file"])
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / folder / "a.txt"
+    with pytest.raises(OSError, match=re.escape(f"'{path}'")):
+        write_text(path, "new")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
@@ -22,7 +23,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], *, durable: bo
         durable: Wait until the file and its folder are on the disk; what can be made again needs not.
 
     Raises:
-        OSError: if it cannot be written; what stood there stands, and nothing is left beside it.
+        OSError: names the file if it cannot be written; what stood there stands, and nothing is left beside it.
     """
     mode = _replaced_mode(path)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -35,8 +36,11 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], *, durable: bo
             if durable:
                 os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, OSError) and str(error.filename) == str(partial):
+            error.filename = str(path)
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise
     if durable:
         sync(path.parent)
