@@ -160,7 +160,7 @@ def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch
 
 
 def _law_in_force(setup: Setup, run: Run) -> dict[str, Any]:
-    """The law as the command line takes it, each of its gains, a number where all elements are alike, and T_total [s]."""
+    """The law as the command line takes it, its gains, a number where all elements are alike, and T_total [s]."""
     law = run.config.law
     gains = {}
     for entry in setup.library.law(law.name).gains:
