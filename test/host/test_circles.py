@@ -104,7 +104,7 @@ def test_a_stream_at_any_turn_is_followed_as_one_that_never_wraps(
         sample = np.array([0.1, 3.0 + 0.02 * k, 0.0, 1.0 * rates, 0.0, 0.0])
         whole.session.stream(sample)
         wrapped.session.stream(sample + np.array([0.0, turn * TURN, 0.0, 0.0, 0.0, 0.0]))
-        for _ in range(20):
+        for _ in range(10):
             assert whole.update([0.1, 3.0]) == wrapped.update([0.1, 3.0])
             np.testing.assert_allclose(wrapped.reference, whole.reference, rtol=0.0, atol=1e-9)
 
