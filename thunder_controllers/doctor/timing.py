@@ -15,7 +15,7 @@ LARGEST_ROUND_TRIP = 0.5
 """Share of a period, likewise."""
 
 LARGEST_STEP = 1e-3
-"""Of the wall clock between two periods [s]: corrections that slew are thousands of times smaller."""
+"""The largest step of the wall clock between two periods [s]: corrections that slew are thousands of times smaller."""
 
 DELAYS = ("dead_time", "drive_lag", "velocity_cutoff", "velocity_by_differences")
 """Parameters of the controller that its total delay is made of."""

@@ -1,4 +1,4 @@
-"""What happened in words and numbers: the verdict, and the tables of a scenario's runs."""
+"""A scenario in words and numbers: the verdict, and the tables of a scenario's runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def verdict(runs: Runs) -> tuple[str, list[str]]:
 
 
 def labels(runs: Runs) -> dict[str, str]:
-    """What people call each run: by its adaptation, where that tells the only two apart, else by its name."""
+    """The name of each run for people: by its adaptation, where that tells the only two apart, else by its name."""
     if [run.get("adaptation", True) for run in runs.values()] == [False, True]:
         return dict(zip(runs, ("without adaptation", "with adaptation"), strict=True))
     return {name: name.replace("_", " ") for name in runs}
@@ -69,7 +69,7 @@ def _gain(value: Any) -> str:
 
 
 def _when(name: str, runs: Runs) -> str:
-    """With or without adaptation, where that tells the first and the last run apart; else the name of the run."""
+    """Say with or without adaptation, where that tells the first and the last run apart; else the name of the run."""
     choices = [runs[key].get("adaptation", True) for key in (list(runs)[0], list(runs)[-1])]
     if choices == [False, True]:
         return "with adaptation" if runs[name]["adaptation"] else "without"
@@ -128,7 +128,7 @@ def estimate_table(link: str, traces: Mapping[str, Trace], runs: Runs) -> list[l
 
 
 UNITS = dict(zip(DYN_NAMES, ("kg", "m", "m", "m", *["kg·m²"] * 6), strict=True))
-"""Of the parameters of a body."""
+"""The unit of each parameter of a body."""
 
 
 def _estimate(run: Mapping[str, Any], shown: Any, record: Mapping[str, Any] | None, name: str) -> str:
@@ -141,7 +141,7 @@ def _estimate(run: Mapping[str, Any], shown: Any, record: Mapping[str, Any] | No
 
 
 def short_rows(runs: Runs, traces: Mapping[str, Trace]) -> list[list[str]]:
-    """What one wants to know first: errors, faults, masses beside the truth, guards; one column per run."""
+    """The first things to know: errors, faults, masses beside the truth, guards; one column per run."""
     rows = error_rows(runs)
     rows.append(_fault_row(runs))
     for link in dict.fromkeys(str(name) for trace in traces.values() for name in trace.adapted_links):
@@ -198,11 +198,11 @@ PAYLOAD = {
     "moments of inertia about its CoM [g·m²]": (("Ixx", "Iyy", "Izz"), 1e3),
     "products of inertia about its CoM [g·m²]": (("Ixy", "Ixz", "Iyz"), 1e3),
 }
-"""What is shown of a payload, and in which unit of the SI one."""
+"""The quantities that are shown of a payload, and in which unit of the SI one."""
 
 
 def _payload_rows(runs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """What the last adapted link carries, by the law and by least squares; nothing if no run has a payload."""
+    """The load of the last adapted link, by the law and by least squares; nothing if no run has a payload."""
     link = next((run["payload"]["link"] for run in runs.values() if run.get("payload")), None)
     if link is None:
         return []

@@ -54,13 +54,13 @@ RECORDED = ("t", "q", "qd", "q_measured", "qd_measured", "effort", "state", "tel
 
 
 def row_sizes(setup: Setup) -> dict[str, int]:
-    """How many numbers a row has of what the loop writes, by the names of the arrays."""
+    """The count of numbers in a row that the loop writes, by the names of the arrays."""
     joints = dict.fromkeys(("q", "qd", "q_measured", "qd_measured", "effort"), setup.library.n_joints)
     return joints | {"state": len(setup.host.state_vector), "telemetry": len(setup.host.telemetry_vector)}
 
 
 FRAME_RATE = 30.0
-"""Of what is shown of the arm [Hz]."""
+"""The rate of the frames that show the arm [Hz]."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gave, what the host noticed before it, and the content hash of the library that ran.
+    """The result of one run, what the host noticed before it, and the content hash of the library that ran.
 
     `origin` is what ran, and the controller's robot; none of a run that is read from its files.
     """
@@ -102,7 +102,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """What a scenario gave, the folder it was written to, and the text of its file."""
+    """The results of a scenario, the folder it was written to, and the text of its file."""
 
     folder: Path
     runs: tuple[RunResult, ...]
