@@ -87,7 +87,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       circles(library->data()),
       monitor(options, limits),
       inertia(library),
-      felt(limits.effort.size(), total_delay(options), options.nominal_dt),
+      felt(options, limits),
       stops(inertia, felt, options, limits),
       limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),

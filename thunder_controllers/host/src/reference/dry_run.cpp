@@ -41,7 +41,7 @@ DryRun::DryRun(const std::shared_ptr<const Library>& library, const thunder_law&
     : options_(options),
       law_(library, law, {}),
       arm_(library),
-      felt_(limits.effort.size(), total_delay(options), options.nominal_dt),
+      felt_(options, limits),
       stops_(arm_, felt_, options, limits),
       limiter_(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall_(limits.effort),

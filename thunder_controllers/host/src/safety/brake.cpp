@@ -57,7 +57,8 @@ double Brake::friction(std::size_t joint, double qd, double inertia) const noexc
 
 double Brake::hold(std::size_t joint, double effort, double carried) noexcept {
   const double most = std::clamp(-carried, -effort_limit_[joint], effort_limit_[joint]), before = held_[joint];
-  held_[joint] = std::clamp(before + hold_ * effort, std::min({0.0, most, before}), std::max({0.0, most, before}));
+  const double over = before - std::clamp(before, std::min(0.0, most), std::max(0.0, most));
+  held_[joint] = std::clamp(before + hold_ * (effort - over), std::min({0.0, most, before}), std::max({0.0, most, before}));
   return held_[joint];
 }
 

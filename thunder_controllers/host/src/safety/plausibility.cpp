@@ -63,10 +63,11 @@ void Plausibility::restart(const double* q, const double* qd) noexcept {
 
 void Plausibility::believe(const double* q, const double* qd) noexcept {
   for (std::size_t i = 0; i < position_.size(); ++i) {
+    const double fastest = ratio_ * velocity_limit_[i], read = qd ? qd[i] : 0.0;
     position_[i] = read_[i] = q[i];
-    velocity_[i] = qd ? qd[i] : 0.0;
+    velocity_[i] = std::clamp(read, -fastest, fastest);
     parted_[i] = speed_[i] = missed_[i] = stood_[i] = 0.0;
-    is_suspect_[i] = false;
+    is_suspect_[i] = velocity_[i] != read;
   }
   bridged_ = 0.0;
 }

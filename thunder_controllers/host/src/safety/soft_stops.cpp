@@ -62,10 +62,10 @@ double SoftStops::entered(const Joint& it, double beyond, double behind) const n
 /// The effort within the bounds of the position limits.
 double SoftStops::by_position(std::size_t joint, const State& now, double effort) const noexcept {
   const Joint& it = joints_[joint];
-  const double moved = inertia_.free(joint) + felt_.added(joint);
+  const double moved = inertia_.free(joint) + felt_.resisting(joint);
   const double near = moved * bandwidth_, far = now.is_felt ? near : std::max(near, it.far_damping);
   const double left = std::max(it.effort - std::abs(now.bias), kLeastEffortShare * it.effort);
-  const double deceleration = kBrakingShare * left / (inertia_.held(joint) + felt_.added(joint));
+  const double deceleration = kBrakingShare * left / (inertia_.held(joint) + felt_.resisting(joint));
   const double lead = deceleration * it.swing;
   const auto towards = [&](double distance, double velocity) {
     const double to_stop = std::copysign(std::sqrt(lead * lead + 2.0 * deceleration * std::abs(distance)) - lead, distance);
@@ -85,7 +85,7 @@ double SoftStops::by_position(std::size_t joint, const State& now, double effort
 double SoftStops::by_speed(std::size_t joint, const State& now, double effort) const noexcept {
   const Joint& it = joints_[joint];
   if (!std::isfinite(it.fastest)) return effort;
-  const double limit = it.effort + std::abs(now.bias), felt = inertia_.free(joint) + felt_.added(joint);
+  const double limit = it.effort + std::abs(now.bias), felt = inertia_.free(joint) + felt_.resisting(joint);
   const double steepest = limit * it.per_slowing, whole = limit * limit * it.per_fall;
   const double own = std::max(felt, kLeastInertiaShare * whole);
   const double at_rest = std::max(0.0, 1.0 - std::abs(now.speed) * it.per_velocity);
