@@ -85,12 +85,21 @@ def test_telemetry_alone_that_is_not_finite_is_enough(tmp_path: Path) -> None:
     assert np.isfinite(loop.controller.telemetry_vector).all()
 
 
-def test_next_state_alone_that_is_not_finite_is_enough(library: Library) -> None:
-    loop = Loop(library)
+def test_next_state_alone_that_is_not_finite_is_enough(tmp_path: Path) -> None:
+    loop = Loop(Library(compile_pendulum2(tmp_path, "WITHOUT_VELOCITY_LIMIT")))  # no velocity is doubted
     loop.controller.set_gain("K_d", 0.0)  # the effort stays finite while Y_gᵀ s is inf − inf
     state = loop.controller.state_vector
     assert Guard.RESULT_NON_FINITE in loop.update(qd=np.array([1.7e308, -1.7e308]))
     np.testing.assert_array_equal(loop.controller.state_vector, state)
+
+
+@pytest.mark.parametrize("lie", [1e3, 1e150, 1.7e308])
+def test_a_velocity_that_no_motor_reaches_is_not_believed_at_first_either(library: Library, lie: float) -> None:
+    told, honest = Loop(library), Loop(library)
+    told.update(qd=np.array([0.0, lie]))
+    for _ in range(50):
+        told.update(), honest.update()
+    np.testing.assert_allclose(told.effort, honest.effort, rtol=0, atol=0.05)
 
 
 def test_safe_effort_is_gravity_at_the_last_good_position(library: Library) -> None:

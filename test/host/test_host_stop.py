@@ -427,5 +427,6 @@ def test_a_stop_ends_though_what_holds_the_arm_is_at_its_limit(panda_folder: Pat
         qd[0] = 8.0 if step < 1000 else 0.0
         q[1] = -0.5 + 1e-9 * (step % 2)
         guards = Guard(controller.update((step + 1) * STEP, q, qd, STEP, effort))
+        if step == 999:
+            assert effort[0] == pytest.approx(-87.0) and not controller.has_stopped
     assert Guard.RUNAWAY in guards and controller.has_stopped
-    assert effort[0] == pytest.approx(-87.0)

@@ -380,9 +380,9 @@ def test_an_end_at_once_gives_the_safe_effort(library: Library) -> None:
 def test_a_runaway_is_stopped_and_said(library: Library) -> None:
     loop = Loop(library)
     loop.activate()
-    fast = np.array([0.0, 100.0])
+    fast = np.array([0.0, 30.0])
     for k in range(1, 30):
-        loop.session.update(0, k * STEP, START, fast, STEP, loop.effort)
+        loop.session.update(0, k * STEP, START + k * STEP * fast, fast, STEP, loop.effort)
     assert "ran away" in loop.session.fault and loop.session.is_commanding
     assert not loop.session.has_stopped
     loop.t = 0.03

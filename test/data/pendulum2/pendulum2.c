@@ -275,7 +275,11 @@ static const double position_upper[] = {2.5, INF};
 static const double position_lower[] = {-2.5, -2.5};
 static const double position_upper[] = {2.5, 2.5};
 #endif
+#ifdef WITHOUT_VELOCITY_LIMIT
+static const double velocity_limit[] = {INF, INF};
+#else
 static const double velocity_limit[] = {4, 5};
+#endif
 static const double acceleration_limit[] = {INF, INF};
 #if defined(BREAK_LIMIT)
 static const double effort_limit[] = {30, -1};
