@@ -46,7 +46,8 @@ void FeltInertia::find_added(Joint& it, double held, double left) noexcept {
   const double rate = fresh > 0.0 ? memory_ * fresh / (fresh + it.square) : 0.0;
   it.square += rate * (fresh - it.square);
   it.product += rate * (it.own * left - it.product);
-  it.added = it.square > 0.0 ? std::max(0.0, it.product / it.square - kUncertain * held) : 0.0;
+  const double slope = it.square > 0.0 ? it.product / it.square : 0.0;
+  it.added = std::isfinite(slope) ? std::max(0.0, slope - kUncertain * held) : 0.0;
 }
 
 void FeltInertia::find_resisting(Joint& it, double held, double own, double p) noexcept {
@@ -57,7 +58,8 @@ void FeltInertia::find_resisting(Joint& it, double held, double own, double p) n
   it.moved += rate * (p * it.own - it.moved);
   const double weight = others * it.speed + kUnknown * kUnknown * own * own, mobility = it.moved + weight / own;
   const double inertia = mobility > 0.0 ? (it.effort + weight) / mobility : std::numeric_limits<double>::infinity();
-  it.resisting = it.most > 0.0 ? std::clamp(inertia - own - kUncertain * held, 0.0, it.most) : it.added;
+  const double beyond = std::isnan(inertia) ? 0.0 : std::clamp(inertia - own - kUncertain * held, 0.0, it.most);
+  it.resisting = it.most > 0.0 ? beyond : it.added;
 }
 
 void FeltInertia::observe(const ArmInertia& inertia, const double* qd, const double* u) noexcept {

@@ -13,7 +13,7 @@ namespace {
 constexpr double kForget = 0.2;  // [s] of parted positions and velocities: rounding and jitter of stamps add up
 constexpr double kWay = 0.01;    // [rad or m] a fifth of what an arm may move unseen: it gains speed meanwhile
 constexpr double kLost = 0.05;   // [rad or m] less than any counter loses
-constexpr double kFastest = 10.0; // velocity limits: no motor turns as fast as that, not even without a load
+constexpr double kFastest = 10.0;  // velocity limits: no motor turns as fast as that, not even without a load
 constexpr double kAgrees = 0.1;  // of the velocity limit: a velocity that is believed again after a doubt
 constexpr double kTime = 0.2;    // [s] slower than kWay in this time, a joint may have come to rest at one step of an encoder
 

@@ -25,7 +25,8 @@ namespace thunder {
 /// Where a rotor is unknown, M is too small for a light link on a strong geared motor. M has then what FeltInertia found.
 ///
 /// τ_h is the integral of the friction's effort over the time h. It grows up to what FeltInertia finds the effort to carry,
-/// and to the effort limit, and falls to that where it is beyond: what brakes the arm is not taken for a load, nor is what an obstacle bears where nothing moves.
+/// and to the effort limit, and falls to that where it is beyond: what brakes the arm is not taken for a load, nor is what
+/// an obstacle bears where nothing moves.
 class Brake {
  public:
   /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,

@@ -22,12 +22,14 @@ namespace thunder {
 ///     1/m = (⟨p²⟩ + w) / (⟨p q̇_i⟩ + w/M_ii),   w = M_ii² (3 ⟨q̇_i²⟩ + (1 rad/s)²),
 ///
 /// M_ii alone where no effort has been tried. r_i is at most τ_max²/(2 τ̇_max v_max): an effort that falls at its rate limit
-/// takes the greatest speed from that inertia; without a velocity limit r_i is a_i. Where r_i is too large a joint is held back too hard and, lighter, obeys.
+/// takes the greatest speed from that inertia; without a velocity limit r_i is a_i. Where r_i is too large, a joint is held
+/// back too hard; it is lighter and obeys, which makes r_i small.
 ///
 /// What of the high-passed momentum neither M nor r_i explains, divided by T_w, is the effort that moves nothing, through a
 /// low-pass of T_w: a load, friction [De Luca & Mattone, ICRA 2003].
 class FeltInertia {
  public:
+  /// T_total and the period are those of the options.
   FeltInertia(const Options& options, const Limits& limits);
 
   void restart() noexcept;
