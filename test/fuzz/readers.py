@@ -29,6 +29,7 @@ from functools import cache
 from io import BytesIO
 from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import atheris
@@ -45,9 +46,11 @@ with atheris.instrument_imports(include=["thunder_dynamics", "thunder_controller
     from thunder_controllers.experiments.experiment import Findings, Settings
     from thunder_controllers.identification import records
     from thunder_controllers.references import columns, table_file, users
+    from thunder_controllers.references.trajectories import Follower
     from thunder_controllers.simulation import scenario
     from thunder_dynamics import readers
     from thunder_dynamics.errors import ThunderError
+    from thunder_dynamics.joints import Topology
     from thunder_dynamics.readers import dh_yaml, load_model, urdf, xacro_child
     from thunder_dynamics.readers import source as source_module
     from thunder_dynamics.readers.yaml_text import YamlDocument, _integer, parse_yaml
@@ -63,6 +66,8 @@ WHOLE = 40
 """One input in so many is read as the text that a file would have."""
 LARGEST = {"csv": 4000, "npz": 20_000, "bag": 60_000}
 """Of an input [byte], where that is not the default."""
+JOINTS, CIRCLES = ("a", "b"), np.array([True, False])
+"""Joints of the tables, and which of them are on a circle."""
 CALM = frozenset({"os.listdir", "os.scandir", "glob.glob", "glob.glob/2", "import", "compile", "exec", "open"})
 SERIOUS = ("os.", "shutil.", "socket.", "subprocess.", "tempfile.", "ctypes.", "pty.", "webbrowser.")
 
@@ -592,25 +597,20 @@ def read_csv() -> Target:
     seeds = [record, joints, rates, poses, turns]
     content = b""
     columns.read_bytes = lambda *_: content
+    records.exists = lambda _: True
+    robot: Any = SimpleNamespace(joint_names=JOINTS, joint_topology=np.where(CIRCLES, Topology.CIRCLE, Topology.LINE))
     times = np.linspace(0.0, 0.3, 7)
 
     def read(data: bytes) -> None:
         nonlocal content
         content, path = data, Path("table.csv")
         if b"effort" in data:
-            record = records._evenly(*records._read_csv(path, ("a", "b")), str(path))
+            record = records.read_record(path, JOINTS, circles=CIRCLES)
             if not 0.0 < record.rate < np.inf:
                 raise Broken("a record without a rate")
             return
-        found = columns.read_columns(path, scenario.ScenarioError)
-        try:
-            if b"q1" in data:
-                reference: Any = table_file._joints(found, ("a", "b"), path)
-            else:
-                reference = table_file._poses(found, path)
-        except ThunderError as error:
-            where = str(path) if error.where == "reference" else error.where
-            raise type(error)(error.what, where=where, valid=error.valid) from error
+        follower = Follower(robot, cartesian=b"q1" not in data, folder=Path())
+        reference = table_file.Csv(file=path.name).build_for(follower)
         if not np.isfinite(_sampled(reference, times)).all():
             raise Broken("a reference with numbers that are not finite")
 
@@ -626,6 +626,7 @@ def _sampled(reference: Any, times: Any) -> Any:
 
 def read_npz() -> Target:
     """Traces as records of motions."""
+    records.exists = lambda _: True
     names, rows = np.array(["a", "b"]), np.linspace(0.0, 1.0, 10).reshape(5, 2)
     seeds = []
     for save in (np.savez, np.savez_compressed):
@@ -639,7 +640,7 @@ def read_npz() -> Target:
             file.write(data)
             file.seek(0)
         archive.open_file = lambda *_: file
-        records._read_trace(Path("trace.npz"), ("a", "b"))
+        records.read_record(Path("trace.npz"), JOINTS, circles=CIRCLES)
 
     def mutate(data: bytes, largest: int, seed: int) -> bytes:
         """Bytes of the archive, or the header of an array, with checksums that fit."""
