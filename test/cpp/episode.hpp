@@ -35,6 +35,8 @@ class Episode {
   /// External torques are at most this share of the effort limit, and of the half that gravity leaves of it.
   static constexpr double kPush = 0.3;
   static constexpr double kLag = 5e-3;  ///< [s] The largest time constant of a drive, of half of the arms.
+  static constexpr double kCutoff = 100.0, kResolution = 1e-4;  ///< [Hz], [rad or m] How half of the arms are measured.
+  static constexpr double kSeen = 5e-3;  ///< [s] After a longer time a driver reports the velocity that the arm has.
 
   Episode(const Subject& subject, std::uint64_t seed, long index, Tally& tally, bool is_told)
       : subject_(subject),
@@ -53,6 +55,8 @@ class Episode {
     plant_.q = random_pose(data_, draw_);
     plant_.load = draw_.one_in(2) ? draw_.uniform(0.0, subject_.load) : 0.0;
     plant_.lag = draw_.one_in(2) ? draw_.uniform(0.0, kLag) : 0.0;
+    if (draw_.one_in(2)) sensor_.cutoff = kCutoff, sensor_.resolution = draw_.uniform(0.0, kResolution);
+    sensor_.settle(plant_);
     configure();
     effort_ = safe_effort();
     const int steps = static_cast<int>(draw_.power(2.5, 3.7));
@@ -134,7 +138,7 @@ class Episode {
   /// What holds the arm while nothing is commanded, as far as a host knows.
   Vector safe_effort() {
     const Vector limit = judge_->effort_limit();
-    const Vector gravity = gravity_by_robot_ ? Vector::Zero(n_).eval() : plant_.model_gravity(plant_.q);
+    const Vector gravity = gravity_by_robot_ ? Vector::Zero(n_).eval() : plant_.model_gravity(sensor_.q);
     return gravity.cwiseMin(limit).cwiseMax(-limit);
   }
 
@@ -142,8 +146,8 @@ class Episode {
 
   void wait() {
     if (draw_.one_in(2)) return activate();
-    pass(1e-3, true);
     if (draw_.one_in(50)) plant_.q = random_pose(data_, draw_), session_->hold_reference();
+    pass(1e-3, true);
     if (draw_.one_in(50)) configure();
     demands_.advance(*session_, plant_.q, now_);
   }
@@ -154,7 +158,7 @@ class Episode {
     Vector held = effort_;
     if (!tells && draw_.one_in(4)) held.setConstant(std::numeric_limits<double>::quiet_NaN());
     try {
-      session_->activate(plant_.q.data(), plant_.qd.data(), tells || !held.allFinite() ? held.data() : nullptr,
+      session_->activate(sensor_.q.data(), sensor_.qd.data(), tells || !held.allFinite() ? held.data() : nullptr,
                          draw_.one_in(2) ? 0.5 : Envelope::kInfinity);
       ++tally_.activations;
       tell(tells ? "activated from the effort held" : "activated");
@@ -227,7 +231,7 @@ class Episode {
   }
 
   void update() {
-    const Told told = faults_.tell(plant_, now_, now_ - std::max(updated_, activated_));
+    const Told told = faults_.tell(sensor_, now_, now_ - std::max(updated_, activated_));
     const double advanced = told.t - stamp_;
     const double real = now_ - updated_;
     double time = real;
@@ -268,6 +272,7 @@ class Episode {
     } else {
       plant_.move(motor_effort(), push_, time);
     }
+    is_held || time > kSeen ? sensor_.settle(plant_) : sensor_.measure(plant_, time);
   }
 
   const Subject& subject_;
@@ -277,6 +282,7 @@ class Episode {
   const bool is_told_;
   Draw draw_;
   Plant plant_;
+  Sensor sensor_;
   Faults faults_;
   Demands demands_;
   Vector effort_, push_;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "judge.hpp"
+#include "sensor.hpp"
 
 namespace test {
 
@@ -41,8 +42,8 @@ class Faults {
     return kNames[static_cast<std::size_t>(kind)];
   }
 
-  Told tell(const Plant& plant, double now, double dt) {
-    Told told{now + clock_, plant.q, plant.qd, dt, true};
+  Told tell(const Sensor& sensor, double now, double dt) {
+    Told told{now + clock_, sensor.q, sensor.qd, dt, true};
     if (is(noise)) told.q += draw_.vector(n_, 1e-4), told.qd += draw_.vector(n_, 0.02);
     if (is(offset)) told.q += offset_;
     spoil_time(told);
