@@ -193,16 +193,14 @@ class Arm(FrankaArm):
 
 
 class Bench:
-    """The virtual FR3, and a session of each law."""
+    """The virtual FR3, and the configuration of each law."""
 
     def __init__(self, folder: Path) -> None:
         file = folder / "fr3.urdf"
         file.write_text(robot_urdf("fr3"))
         model = load_model(file, ee_link=FLANGE)
         self.library = Library(build(model, laws=list(LAWS.values())) / f"lib{model.name}.so")
-        self.sessions = {
-            name: ControlSession(Configuration(self.library, law=law), ON_A_FRANKA) for name, (law, _) in LAWS.items()
-        }
+        self.configurations = {name: Configuration(self.library, law=law) for name, (law, _) in LAWS.items()}
         self.arm = Arm("fr3", PlantOptions(), np.array(HOME), PROTOCOLS[10])
         self.behavior = CollisionBehavior()
 
@@ -213,7 +211,8 @@ class Bench:
         name = laws[int(rng.integers(len(laws)))]
         q = draw_posture(rng, self.library)
         asked = draw(rng, self.library, q)
-        session, communication = self.sessions[name], Communication()
+        # A session of its own, for one that has just seen the arm elsewhere would take its counters for lost.
+        session, communication = ControlSession(self.configurations[name], ON_A_FRANKA), Communication()
         tally.counts["drawn"] += 1
         self.arm.place(q)
         session.activate(self.arm.q.copy(), self.arm.qd.copy(), np.zeros(7))

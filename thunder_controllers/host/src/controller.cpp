@@ -471,7 +471,7 @@ GuardBits Controller::approach_safe_effort(GuardBits guards, const double* q, co
   GuardBits limited = 0;
   if (brakes) {
     observe(q, qd);
-    p.brake.apply(p.inertia, p.felt, p.safe_effort.data(), qd, p.braked_effort.data());
+    p.brake.apply(p.inertia, p.felt, p.stops.stopped(), p.safe_effort.data(), qd, p.braked_effort.data());
     limited = p.stops.apply(q, qd, p.brake.bias(), true, p.braked_effort.data());
   }
   limited |= p.limiter.apply(p.braked_effort.data(), elapsed, effort);

@@ -55,15 +55,16 @@ double Brake::friction(std::size_t joint, double qd, double inertia) const noexc
   return std::min({damping_[joint] + dry_[joint] / speed, effort_limit_[joint] / speed, swing});
 }
 
-double Brake::hold(std::size_t joint, double effort, double carried) noexcept {
+double Brake::hold(std::size_t joint, double effort, double carried, double stopped) noexcept {
   const double most = std::clamp(-carried, -effort_limit_[joint], effort_limit_[joint]), before = held_[joint];
-  const double over = before - std::clamp(before, std::min(0.0, most), std::max(0.0, most));
+  const bool drives_out = before * stopped < 0.0;
+  const double over = drives_out ? before - std::clamp(before, std::min(0.0, most), std::max(0.0, most)) : 0.0;
   held_[joint] = std::clamp(before + hold_ * (effort - over), std::min({0.0, most, before}), std::max({0.0, most, before}));
   return held_[joint];
 }
 
-void Brake::apply(const ArmInertia& inertia, const FeltInertia& felt, const double* safe_effort, const double* qd,
-                  double* effort) noexcept {
+void Brake::apply(const ArmInertia& inertia, const FeltInertia& felt, const double* stopped, const double* safe_effort,
+                  const double* qd, double* effort) noexcept {
   const std::size_t n = damping_.size();
   has_acted_ = true;
   const std::vector<double>& M = inertia.matrix();
@@ -84,7 +85,7 @@ void Brake::apply(const ArmInertia& inertia, const FeltInertia& felt, const doub
     const double wanted = friction_[i] * ahead_[i];
     // Velocities that are finite may overflow above.
     const double opposed = std::isnan(wanted) ? 0.0 : std::clamp(wanted, -effort_limit_[i], effort_limit_[i]);
-    bias_[i] = safe_effort[i] - hold(i, opposed, felt.carried(i));
+    bias_[i] = safe_effort[i] - hold(i, opposed, felt.carried(i), stopped[i]);
     effort[i] = bias_[i] - opposed;
   }
 }

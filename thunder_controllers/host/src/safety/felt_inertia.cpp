@@ -32,7 +32,7 @@ FeltInertia::FeltInertia(const Options& options, const Limits& limits)
 
 void FeltInertia::restart() noexcept {
   has_begun_ = false;
-  for (Joint& it : joints_) forget(it);
+  for (Joint& it : joints_) it.driven = it.momentum = it.carried = 0.0;
 }
 
 void FeltInertia::forget(Joint& it) noexcept {

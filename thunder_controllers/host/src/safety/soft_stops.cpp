@@ -25,6 +25,7 @@ SoftStops::SoftStops(ArmInertia& inertia, const FeltInertia& felt, const Options
     : bandwidth_(1.0 / (kBandwidth * total_delay(options))),
       entering_(options.nominal_dt / std::max(options.handover_time, options.nominal_dt)),
       noise_(options.position_noise),
+      stopped_(limits.effort.size(), 0.0),
       limits_(limits),
       inertia_(inertia),
       felt_(felt) {
@@ -51,6 +52,7 @@ void SoftStops::restart(const double* q) noexcept {
     Joint& it = joints_[i];
     it.below = std::max(0.0, it.lower + it.margin - q[i]), it.above = std::max(0.0, q[i] - it.upper + it.margin);
   }
+  std::fill(stopped_.begin(), stopped_.end(), 0.0);
 }
 
 /// By how much a stop is still beyond its place, where it was `beyond` before and the joint is `behind` that place now.
@@ -111,9 +113,10 @@ GuardBits SoftStops::apply(const double* q, const double* qd, const double* bias
     it.below = entered(it, it.below, it.lower + it.margin - q[i]);
     it.above = entered(it, it.above, q[i] - it.upper + it.margin);
     const State now{q[i], qd[i], bias[i], brakes};
-    const double wanted = effort[i];
+    const double wanted = effort[i], allowed = by_position(i, now, wanted);
+    stopped_[i] = wanted - allowed;
     // The speed has the last word: from far behind a stop, the whole effort would throw the joint back.
-    effort[i] = by_speed(i, now, by_position(i, now, wanted));
+    effort[i] = by_speed(i, now, allowed);
     const double driving = limits_.effort_at(i, qd[i]);
     if (effort[i] * qd[i] > 0.0) effort[i] = std::clamp(effort[i], -driving, driving);
     if (effort[i] != wanted) guards |= kMotionLimited;

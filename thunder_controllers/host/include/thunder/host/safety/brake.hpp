@@ -25,8 +25,8 @@ namespace thunder {
 /// Where a rotor is unknown, M is too small for a light link on a strong geared motor. M has then what FeltInertia found.
 ///
 /// τ_h is the integral of the friction's effort over the time h. It grows up to what FeltInertia finds the effort to carry,
-/// and to the effort limit, and falls to that where it is beyond: what brakes the arm is not taken for a load, nor is what
-/// an obstacle bears where nothing moves.
+/// and to the effort limit: what brakes the arm is not taken for a load, nor is what an obstacle bears where nothing moves.
+/// Where it drives a joint against a soft stop, it falls to that: who pushed may have let go.
 class Brake {
  public:
   /// Default of d, of the effort limit at the velocity limit. f is d times the velocity limit; where that is infinite,
@@ -40,9 +40,10 @@ class Brake {
   void restart() noexcept;
 
   /// Write τ [N·m or N] into `effort`, one value per joint. `inertia` is that where the arm is, or where it was last
-  /// known; without any nothing is added to τ_safe. q̇ [rad/s or m/s] must be finite. Allocates nothing.
-  void apply(const ArmInertia& inertia, const FeltInertia& felt, const double* safe_effort, const double* qd,
-             double* effort) noexcept;
+  /// known; without any nothing is added to τ_safe. `stopped` is `SoftStops::stopped()`. q̇ [rad/s or m/s] must be finite.
+  /// Allocates nothing.
+  void apply(const ArmInertia& inertia, const FeltInertia& felt, const double* stopped, const double* safe_effort,
+             const double* qd, double* effort) noexcept;
 
   /// What holds the arm: τ_safe − τ_h, of the last call of apply.
   const double* bias() const noexcept { return bias_.data(); }
@@ -52,7 +53,7 @@ class Brake {
 
  private:
   double friction(std::size_t joint, double qd, double inertia) const noexcept;
-  double hold(std::size_t joint, double effort, double carried) noexcept;
+  double hold(std::size_t joint, double effort, double carried, double stopped) noexcept;
 
   double horizon_;
   double hold_;  ///< share of the friction's effort that τ_h takes over in a period

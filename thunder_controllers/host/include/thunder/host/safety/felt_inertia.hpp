@@ -32,6 +32,7 @@ class FeltInertia {
   /// T_total and the period are those of the options.
   FeltInertia(const Options& options, const Limits& limits);
 
+  /// Begin anew, with the inertia that was found: a rotor stays.
   void restart() noexcept;
   /// Let a period pass, after which the joints have the velocity q̇ and in which the efforts u acted; one value per joint.
   void observe(const ArmInertia& inertia, const double* qd, const double* u) noexcept;

@@ -53,6 +53,9 @@ class SoftStops {
   /// `brakes`: whether it is the effort of a Brake.
   GuardBits apply(const double* q, const double* qd, const double* bias, bool brakes, double* effort) noexcept;
 
+  /// What the position limits took of each effort in the last call of apply [N·m or N], positive at an upper one.
+  const double* stopped() const noexcept { return stopped_.data(); }
+
   /// Whether some joint is further beyond its limit than the margin of its soft stop.
   bool is_exceeded(const double* q) const noexcept;
 
@@ -82,6 +85,7 @@ class SoftStops {
   double entering_;  ///< of a margin, in a period
   double noise_;     ///< [rad or m] of positions
   std::vector<Joint> joints_;
+  std::vector<double> stopped_;
   Limits limits_;
   ArmInertia& inertia_;
   const FeltInertia& felt_;
