@@ -31,7 +31,7 @@ from motion_run import (
 )
 from scipy.spatial.transform import Rotation
 
-from thunder_controllers.host import Guard, Library, MotionLimits
+from thunder_controllers.host import Figure, Guard, Library, MotionLimits, TimedJoints
 from thunder_controllers.references.trajectories import ACCELERATION, POSITION, ROTATION, TWIST
 
 # --- coming to rest --------------------------------------------------------------------------------------------------
@@ -83,6 +83,39 @@ def test_joints_stop_continuously_within_their_acceleration(library: Library) ->
     assert np.abs((qd[2:] - qd[:-2]) / (2 * DT) - qdd[1:-1]).max() < 0.05  # dt · 45 rad/s³
     assert np.abs(qdd).max() <= LIMITS.joint_acceleration * (1 + 1e-12)
     assert not rows[-1, 2:].any()
+
+
+FIGURE = Figure([0.15, 0.1], [0.5, 1.0], [0.0, 1.0], 0.3)
+THROUGH = [TimedJoints(t, q) for t, q in ((0.3, [0.2, 0.5]), (0.6, [0.6, 0.1]), (1.2, [-0.2, -0.4]))]
+
+
+@pytest.mark.parametrize("passed", [320, 420, 777])
+@pytest.mark.parametrize("way", ["figure", "joint figure", "poses", "joints"])
+def test_a_stop_stays_on_the_way_and_is_nowhere_faster(library: Library, way: str, passed: int) -> None:
+    runs = []
+    for _ in range(2):
+        run = joint(library) if "joint" in way else cartesian(library)
+        if "figure" in way:
+            run.host.trace(FIGURE)
+        else:
+            run.host.follow(THROUGH if "joint" in way else POINTS)
+        runs.append(run)
+    whole, stopped = runs[0].steps(1500), runs[1]
+    stopped.steps(passed)
+    stopped.host.stop_motion()
+    rows = stopped.finish()
+    assert stopped.host.reference_source == "hold"
+    size = 2 if "joint" in way else 3
+    rate = slice(size, 2 * size) if "joint" in way else slice(12, 15)
+    change = slice(2 * size, 3 * size) if "joint" in way else slice(18, 21)
+    fastest = np.abs(whole[:, rate]).max()
+    for row in rows:
+        here = np.linalg.norm(whole[:, :size] - row[:size], axis=1) < 2 * DT * fastest
+        assert here.any()
+        assert np.linalg.norm(row[rate]) < np.linalg.norm(whole[here, rate], axis=1).max() + 0.02 * fastest
+    assert np.abs((rows[2:, :size] - rows[:-2, :size]) / (2 * DT) - rows[1:-1, rate]).max() < 1e-3
+    assert np.abs(np.diff(rows[:, change], axis=0)).max() < 1.0, "the acceleration, in a period: no step"
+    assert not rows[-1, rate].any()
 
 
 def test_a_stop_at_rest_is_a_hold(library: Library) -> None:

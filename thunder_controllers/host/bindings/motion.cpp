@@ -264,7 +264,8 @@ void bind_motions_of(py::class_<Controller>& controller) {
            "Raises LawError unless active, for values that are not finite, negative frequencies, a ramp time that is\n"
            "not positive, and where the joints cannot follow; DimensionError for a wrong number of values.")
       .def("stop_motion", &Controller::stop_motion,
-           "Bring the reference smoothly to rest and hold that place. Raises LawError unless active.")
+           "Bring the reference smoothly to rest, from timed points or a figure on their way, and hold that place. Raises\n"
+           "LawError unless active.")
       .def_property_readonly("reference_source", &source_of,
                              "What the reference of the last update followed.\n\n"
                              "Stopping until it rests after `stop_motion`, and until the next request after a lost\n"

@@ -10,6 +10,7 @@ namespace thunder {
 namespace {
 
 constexpr double kAtRest = 1e-9;       // velocities and accelerations below this are none, SI units
+constexpr double kShortestStop = 0.1;  // [s] on the way: a joint that turns back just now is fast a little later
 constexpr double kSamePose = 1e-9;     // poses closer than this are one [m, rad]: there is no way between them
 
 /// sum + factor·vector.
@@ -18,6 +19,11 @@ Vector3 plus(const Vector3& sum, double factor, const Vector3& vector) noexcept 
 }
 
 Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0, 0.0, 0.0}, factor, vector); }
+
+/// The acceleration of what moves by a clock.
+Vector3 on_clock(const ScalarSample& clock, const Vector3& velocity, const Vector3& acceleration) noexcept {
+  return plus(scaled(clock.velocity * clock.velocity, acceleration), clock.acceleration, velocity);
+}
 
 }  // namespace
 
@@ -51,26 +57,58 @@ void MotionPlayer::start_at(const double* reference) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i] = layout_.joint(reference, i);
 }
 
+double MotionPlayer::stop_time(const double* reference, const MotionLimits& limits) const noexcept {
+  if (layout_.is_cartesian) {
+    const PoseSample pose = PoseSample::from(layout_, reference);
+    return std::max(StopShape::shortest(norm(pose.velocity), limits.linear_acceleration),
+                    StopShape::shortest(norm(pose.angular_velocity), limits.angular_acceleration));
+  }
+  double time = 0.0;
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const double speed = std::abs(layout_.joint(reference, i).velocity);
+    time = std::max(time, StopShape::shortest(speed, limits.joint_acceleration));
+  }
+  return time;
+}
+
 void MotionPlayer::stop(const double* reference, const MotionLimits& limits) noexcept {
   start_at(reference);
   next_ = Phase::none;
-  time_ = shape_.duration = 0.0;
-  if (layout_.is_cartesian) {
-    shape_.duration = std::max(StopShape::shortest(norm(start_.velocity), limits.linear_acceleration),
-                               StopShape::shortest(norm(start_.angular_velocity), limits.angular_acceleration));
-  }
-  for (const ScalarSample& joint : joints_) {
-    const double duration = StopShape::shortest(std::abs(joint.velocity), limits.joint_acceleration);
-    shape_.duration = std::max(shape_.duration, duration);
-  }
+  time_ = 0.0;
+  shape_.duration = stop_time(reference, limits);
   const bool is_at_rest = std::all_of(reference + layout_.velocity, reference + layout_.standard,
                                       [](double rate) { return std::abs(rate) <= kAtRest; });
   phase_ = is_at_rest ? Phase::none : Phase::stop;
 }
 
+bool MotionPlayer::end(const double* reference, const Motion& motion) noexcept {
+  const void* way = phase_ == Phase::trace ? static_cast<const void*>(motion.figure.get()) : motion.knots.get();
+  if ((phase_ != Phase::trace && phase_ != Phase::follow) || way != on_) return false;
+  if (clock_.steady == 0.0) return true;
+  shape_.duration = std::max(kShortestStop, stop_time(reference, motion.limits));
+  start_clock(phase_, way, {now_.value, 0.0, now_.velocity, now_.acceleration});
+  return true;
+}
+
+void MotionPlayer::start_clock(Phase phase, const void* way, const Clock& clock) noexcept {
+  phase_ = phase, on_ = way, clock_ = clock;
+  time_ = 0.0;
+  now_ = {clock.from, clock.steady + clock.rate, clock.change};
+}
+
+/// A clock that rests ends the motion.
+ScalarSample MotionPlayer::advance_clock(double dt) noexcept {
+  time_ += dt;
+  const ScalarSample shape = shape_.at(time_, clock_.rate, clock_.change);
+  now_ = {clock_.from + clock_.steady * time_ + shape.value, clock_.steady + shape.velocity, shape.acceleration};
+  if (clock_.steady == 0.0 && time_ >= shape_.duration) phase_ = Phase::none;
+  return now_;
+}
+
 bool MotionPlayer::begin(const double* reference, const Motion& motion) noexcept {
   if (motion.knots) {
     start_at(reference);
+    shape_.duration = kShortestStop;
     return begin_spline(*motion.knots);
   }
   stop(reference, motion.limits);
@@ -87,6 +125,7 @@ void MotionPlayer::go_on(const Motion& motion, const double* reference) noexcept
   if (phase_ == Phase::go) plan_way(motion);
   if (phase_ != Phase::trace) return;
   shape_.duration = motion.figure->ramp_time;
+  start_clock(phase_, motion.figure.get(), {0.0, 1.0, -1.0, 0.0});
   start_ = sample_;
   for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i] = layout_.joint(reference, i);
 }
@@ -125,7 +164,7 @@ bool MotionPlayer::begin_spline(const SplineKnots& knots) noexcept {
     const PoseColumns columns = to_columns(start);
     for (std::size_t i = 0; i < columns.size(); ++i) cursor_.set_start(i, columns[i]);
   }
-  phase_ = Phase::follow;
+  start_clock(Phase::follow, &knots, {0.0, 1.0, 0.0, 0.0});
   return true;
 }
 
@@ -134,9 +173,9 @@ bool MotionPlayer::advance(double dt, const Motion& motion, double* reference) n
   if (phase_ == Phase::go) {
     advance_way(dt, motion.target);
   } else if (phase_ == Phase::follow) {
-    is_sound = advance_spline(dt, *motion.knots, reference);
+    is_sound = advance_spline(advance_clock(dt), *motion.knots, reference);
   } else if (phase_ == Phase::trace) {
-    advance_figure(dt, *motion.figure, reference);
+    advance_figure(advance_clock(dt), *motion.figure, reference);
   } else {
     advance_stop(dt, motion, reference);
   }
@@ -194,11 +233,7 @@ void MotionPlayer::advance_way(double dt, const PoseTarget& target) noexcept {
   sample_.angular_acceleration = scaled(s.acceleration, way_.turn);
 }
 
-/// On the clock that lacks a rate of one at first, which comes to rest: σ = t + ∫ lack, σ̇ = 1 + lack.
-void MotionPlayer::advance_figure(double dt, const Figure& figure, double* reference) noexcept {
-  time_ += dt;
-  const ScalarSample lack = shape_.at(time_, -1.0, 0.0);
-  const ScalarSample clock{time_ + lack.value, 1.0 + lack.velocity, lack.acceleration};
+void MotionPlayer::advance_figure(const ScalarSample& clock, const Figure& figure, double* reference) noexcept {
   const std::size_t n = layout_.is_cartesian ? 3 : joints_.size();
   for (std::size_t k = 0; k < n; ++k) {
     ScalarSample now = figure.at(k, n, clock);
@@ -212,17 +247,23 @@ void MotionPlayer::advance_figure(double dt, const Figure& figure, double* refer
   }
 }
 
-bool MotionPlayer::advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept {
-  const bool goes_on = cursor_.advance(dt, knots);
+bool MotionPlayer::advance_spline(const ScalarSample& clock, const SplineKnots& knots, double* reference) noexcept {
+  const bool goes_on = cursor_.advance(clock.value, knots);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     ScalarSample now = cursor_.sample(knots, i);
     now.value += turns_[i];
+    now.acceleration = clock.velocity * clock.velocity * now.acceleration + clock.acceleration * now.velocity;
+    now.velocity *= clock.velocity;
     layout_.write_joint(now, i, reference);
   }
   if (layout_.is_cartesian) {
     PoseColumns columns;
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cursor_.sample(knots, i);
     if (!from_columns(columns, sample_)) return false;
+    sample_.acceleration = on_clock(clock, sample_.velocity, sample_.acceleration);
+    sample_.angular_acceleration = on_clock(clock, sample_.angular_velocity, sample_.angular_acceleration);
+    sample_.velocity = scaled(clock.velocity, sample_.velocity);
+    sample_.angular_velocity = scaled(clock.velocity, sample_.angular_velocity);
   }
   if (!goes_on) phase_ = Phase::none;
   return true;

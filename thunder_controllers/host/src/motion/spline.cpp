@@ -74,8 +74,8 @@ std::vector<double> SplineKnots::solve_slopes(const std::vector<double>& y, doub
   return slopes;
 }
 
-bool SplineCursor::advance(double dt, const SplineKnots& knots) noexcept {
-  time_ += dt;
+bool SplineCursor::advance(double time, const SplineKnots& knots) noexcept {
+  time_ = time;
   if (time_ >= knots.duration()) {
     time_ = knots.duration();
     piece_ = knots.count() - 1;

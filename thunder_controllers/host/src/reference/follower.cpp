@@ -151,6 +151,10 @@ bool ReferenceFollower::take(const double* q) noexcept {
   holds_taken_ = message().holds;
   given_ = message().given;
   is_given_up_ = is_stale_ = false;
+  if (message().request == ReferenceMessage::Request::stop && player_.end(values_.data(), message().motion)) {
+    source_ = ReferenceSource::stopping;
+    return true;
+  }
   player_.cancel();
   if (is_written) {
     take_written(message());

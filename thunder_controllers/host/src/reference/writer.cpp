@@ -182,7 +182,8 @@ void ReferenceWriter::begin_request(ReferenceMessage::Request request) noexcept 
   ++requests_;
   ++written_.number;
   written_.due.reset();
-  written_.motion = {{}, nullptr, nullptr, written_.motion.limits};
+  // A stop is on the way of the motion that it ends.
+  if (request != ReferenceMessage::Request::stop) written_.motion = {{}, nullptr, nullptr, written_.motion.limits};
   if (request != ReferenceMessage::Request::write) written_.given = 0;
 }
 

@@ -126,6 +126,7 @@ class Controller {
   void follow(const std::vector<TimedPose>& points) { move(points); }
   void follow(const std::vector<TimedJoints>& points) { move(points); }
   void trace(const Figure& figure) { move(figure); }
+  /// Comes to rest, from timed points or a figure on their way.
   void stop_motion();
   /// The same motions in steps: `rehearse` may take seconds, in which others may configure whatever they like, but not
   /// rehearse nor call `configure`; `begin` returns the number of the request, and throws HostError(law) if they have asked

@@ -26,7 +26,8 @@ struct Motion {
 
 /// Makes the samples of the motions, one per step, from the sample in effect; updating thread, allocates nothing.
 ///
-/// Position, velocity and acceleration go on continuously from the sample that a motion begins with.
+/// Position, velocity and acceleration go on continuously from the sample that a motion begins with. Timed points and
+/// figures have a clock σ(t) of their own: x(σ), ẋ = x' σ̇, ẍ = x'' σ̇² + x' σ̈.
 class MotionPlayer {
  public:
   MotionPlayer(const SampleLayout& layout, const Circles& circles);
@@ -37,6 +38,9 @@ class MotionPlayer {
   /// Go along timed points; or come to rest, then go along a figure, without end, or to a pose on a straight line, turning
   /// about one axis, on one time law. False, and no motion, if the first orientation is turned by more than `kLargestTurn`.
   bool begin(const double* reference, const Motion& motion) noexcept;
+  /// Come to rest on the way, where it goes along timed points or a figure: the clock comes to rest, so what was rehearsed
+  /// is not left, nor passed faster. False, and nothing done, if that way is not of this motion.
+  bool end(const double* reference, const Motion& motion) noexcept;
   /// Make none.
   void cancel() noexcept { phase_ = Phase::none; }
 
@@ -56,15 +60,23 @@ class MotionPlayer {
     Quaternion first;
   };
 
+  /// σ' = from + rate t + what the shape makes of this rate and its change.
+  struct Clock {
+    double from, steady, rate, change;
+  };
+
   void start_at(const double* reference) noexcept;
+  double stop_time(const double* reference, const MotionLimits& limits) const noexcept;
+  void start_clock(Phase phase, const void* way, const Clock& clock) noexcept;
+  ScalarSample advance_clock(double dt) noexcept;
   bool begin_spline(const SplineKnots& knots) noexcept;
   void go_on(const Motion& motion, const double* reference) noexcept;
   void plan_way(const Motion& motion) noexcept;
   void advance_stop(double dt, const Motion& motion, double* reference) noexcept;
   void advance_pose_stop(double begin) noexcept;
   void advance_way(double dt, const PoseTarget& target) noexcept;
-  void advance_figure(double dt, const Figure& figure, double* reference) noexcept;
-  bool advance_spline(double dt, const SplineKnots& knots, double* reference) noexcept;
+  void advance_figure(const ScalarSample& clock, const Figure& figure, double* reference) noexcept;
+  bool advance_spline(const ScalarSample& clock, const SplineKnots& knots, double* reference) noexcept;
 
   SampleLayout layout_;
   Circles circles_;
@@ -78,6 +90,9 @@ class MotionPlayer {
   std::vector<ScalarSample> joints_;  ///< what the motion began with
   std::vector<double> turns_;         ///< [rad] from timed points to the motion: the first is nearest to the start
   Way way_;
+  Clock clock_{};
+  ScalarSample now_{};        ///< on the clock
+  const void* on_ = nullptr;  ///< the points or the figure that it goes along, to tell them apart
   SplineCursor cursor_;
 };
 

@@ -62,8 +62,8 @@ class SplineCursor {
   void set_start(std::size_t column, const ScalarSample& start) noexcept { start_[column] = start; }
   void begin() noexcept { time_ = 0.0, piece_ = 0; }
 
-  /// Let dt [s] pass; false once the last knot is reached.
-  bool advance(double dt, const SplineKnots& knots) noexcept;
+  /// Go on to a time since the start [s], not back; false once the last knot is reached.
+  bool advance(double time, const SplineKnots& knots) noexcept;
   /// One column now.
   ScalarSample sample(const SplineKnots& knots, std::size_t column) const noexcept;
 
