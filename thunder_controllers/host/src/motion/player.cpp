@@ -108,7 +108,7 @@ ScalarSample MotionPlayer::advance_clock(double dt) noexcept {
 bool MotionPlayer::begin(const double* reference, const Motion& motion) noexcept {
   if (motion.knots) {
     start_at(reference);
-    shape_.duration = kShortestStop;
+    shape_.duration = kShortestStop;  // or any: the clock of timed points begins steadily
     return begin_spline(*motion.knots);
   }
   stop(reference, motion.limits);

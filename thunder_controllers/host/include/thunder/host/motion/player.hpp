@@ -60,7 +60,7 @@ class MotionPlayer {
     Quaternion first;
   };
 
-  /// σ' = from + rate t + what the shape makes of this rate and its change.
+  /// σ(t) = from + steady t + the way of the StopShape that begins with `rate` and `change`.
   struct Clock {
     double from, steady, rate, change;
   };
