@@ -1003,7 +1003,8 @@ class Controller:
         """
     def stop_motion(self) -> None:
         """
-        Bring the reference smoothly to rest and hold that place. Raises LawError unless active.
+        Bring the reference smoothly to rest, from timed points or a figure on their way, and hold that place. Raises
+        LawError unless active.
         """
     def telemetry(self, name: str) -> numpy.typing.NDArray[numpy.float64]:
         """
