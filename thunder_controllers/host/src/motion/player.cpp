@@ -10,7 +10,6 @@ namespace thunder {
 namespace {
 
 constexpr double kAtRest = 1e-9;       // velocities and accelerations below this are none, SI units
-constexpr double kShortestStop = 0.1;  // [s] on the way: a joint that turns back just now is fast a little later
 constexpr double kSamePose = 1e-9;     // poses closer than this are one [m, rad]: there is no way between them
 
 /// sum + factor·vector.
@@ -85,7 +84,7 @@ bool MotionPlayer::end(const double* reference, const Motion& motion) noexcept {
   const void* way = phase_ == Phase::trace ? static_cast<const void*>(motion.figure.get()) : motion.knots.get();
   if ((phase_ != Phase::trace && phase_ != Phase::follow) || way != on_) return false;
   if (clock_.steady == 0.0) return true;
-  shape_.duration = std::max(kShortestStop, stop_time(reference, motion.limits));
+  shape_.duration = stop_time(reference, motion.limits);
   start_clock(phase_, way, {now_.value, 0.0, now_.velocity, now_.acceleration});
   return true;
 }
@@ -108,7 +107,6 @@ ScalarSample MotionPlayer::advance_clock(double dt) noexcept {
 bool MotionPlayer::begin(const double* reference, const Motion& motion) noexcept {
   if (motion.knots) {
     start_at(reference);
-    shape_.duration = kShortestStop;  // or any: the clock of timed points begins steadily
     return begin_spline(*motion.knots);
   }
   stop(reference, motion.limits);
