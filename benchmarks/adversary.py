@@ -1,10 +1,10 @@
-"""Faults of all kinds, random references, possible streams, stops and wrong readings: five robots, all laws.
+"""Faults of all kinds, random references, possible streams, stops, wrong readings, velocities: five robots, all laws.
 
     python benchmarks/adversary.py [--updates 1e8] [--references 200] [--streams 200] [--stops 500]
-        [--readings 500] [--seed 1] [--out results/soak] [--arms ur3 ur10 …]
+        [--readings 500] [--velocities 100] [--seed 1] [--out results/soak] [--arms ur3 ur10 …]
 
-`test/cpp/host_adversary.cpp`, `host_references.cpp`, `host_streams.cpp`, `host_stops.cpp` and `host_readings.cpp` do
-the work and say how.
+`test/cpp/host_adversary.cpp`, `host_references.cpp`, `host_streams.cpp`, `host_stops.cpp`, `host_readings.cpp` and
+`host_velocities.cpp` do the work and say how.
 Writes a JSON file of each, prints them as tables and what is wrong; the exit status is 1 if anything is.
 """
 
@@ -183,6 +183,13 @@ def readings_row(subject: Mapping[str, Any]) -> str:
     )
 
 
+def velocities_row(subject: Mapping[str, Any]) -> str:
+    """One robot as a row of Markdown; each pair is of the measured velocity and of that by the model."""
+    kinds = [subject[name] for name in ("as described", "uncertain", "rotors twice as heavy")]
+    pairs = [k[name] for k in kinds for name in ("bears", "least")] + [kinds[0]["off"]]
+    return f"| {subject['robot']} | " + " | ".join(f"{measured:.2g}, {found:.2g}" for measured, found in pairs) + " |"
+
+
 def run(program: Path, amount: str, seed: int, libraries: list[Path]) -> tuple[dict[str, Any], bool]:
     """What a program found, and whether it was content; what is wrong goes to stderr as it is found."""
     started = time.monotonic()
@@ -201,6 +208,7 @@ def main() -> int:
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--stops", type=int, default=500)
     parser.add_argument("--readings", type=int, default=500)
+    parser.add_argument("--velocities", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     others = sorted({*ARMS, *CHAINS, "fr3", "twelve_links"})
     text = f"arms instead of the five robots, most of them of example-robot-data: {', '.join(others)}"
@@ -210,14 +218,17 @@ def main() -> int:
     folder: Path = arguments.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     models = load_models(arguments.arms)
-    libraries = build_libraries(models)
+    libraries, to_stop = build_libraries(models), build_to_stop(models)
     is_clean = True
     for name, amount, given, row, head in (
-        ("stops", str(arguments.stops), build_to_stop(models), stops_row,
+        ("stops", str(arguments.stops), to_stop, stops_row,
          "rotors | stops | too heavy to be held | not at rest after 4 s | grow | run off | unknown load drops | "
          "whips | fast whips |\n"),
         ("readings", str(arguments.readings), libraries, readings_row,
          "healthy: trials, doubted, moved [rad] | once | jump | wrap | frozen | sticks |\n"),
+        ("velocities", str(arguments.velocities), to_stop, velocities_row,
+         "gains that are borne as described: median | least | uncertain: median | least | rotors twice: median | least | "
+         "off [velocity limits] |\n"),
         ("references", str(arguments.references), libraries, references_row,
          "endings | beyond limits [rad, m] | wrong |\n"),
         ("streams", str(arguments.streams), libraries, streams_row,

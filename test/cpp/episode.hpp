@@ -34,6 +34,7 @@ class Episode {
  public:
   /// External torques are at most this share of the effort limit, and of the half that gravity leaves of it.
   static constexpr double kPush = 0.3;
+  static constexpr double kUncertainty = 0.3;  ///< Of rotors that the description knows.
   static constexpr double kLag = 5e-3;  ///< [s] The largest time constant of a drive, of half of the arms.
   static constexpr double kCutoff = 100.0, kResolution = 1e-4;  ///< [Hz], [rad or m] How half of the arms are measured.
   static constexpr double kSeen = 5e-3;  ///< [s] After a longer time a driver reports the velocity that the arm has.
@@ -55,6 +56,9 @@ class Episode {
     plant_.q = random_pose(data_, draw_);
     plant_.load = draw_.one_in(2) ? draw_.uniform(0.0, subject_.load) : 0.0;
     plant_.lag = draw_.one_in(2) ? draw_.uniform(0.0, kLag) : 0.0;
+    for (int i = 0; i < n_; ++i) {
+      if (!std::isnan(data_.rotor_inertia[i])) plant_.rotor[i] = draw_.uniform(-kUncertainty, kUncertainty) * data_.rotor_inertia[i];
+    }
     if (draw_.one_in(2)) sensor_.cutoff = kCutoff, sensor_.resolution = draw_.uniform(0.0, kResolution);
     sensor_.settle(plant_);
     configure();
@@ -87,6 +91,7 @@ class Episode {
     options.gravity_compensated_by_robot = gravity_by_robot_;
     options.clock = [this] { return now_; };
     options.accepts_unstable_gains = true;
+    if (knows_rotors(data_)) options.velocity_by_model = draw_.one_in(2);
     if (draw_.one_in(2)) return options;
     options.measurement_timeout = draw_.uniform(2e-3, 0.05);
     options.max_dt_ratio = draw_.uniform(1.0, 20.0);

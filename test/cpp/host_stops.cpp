@@ -24,6 +24,8 @@
 namespace {
 
 using test::Draw;
+using test::knows_rotors;
+using test::speed_limit;
 using test::Subject;
 using test::Vector;
 
@@ -56,14 +58,6 @@ struct Ending {
   /// Whether one joint has lost what another one gained, as the end of a whip does: the arm as a whole has become slower.
   bool is_whip() const { return at_most <= energy; }
 };
-
-bool knows_rotors(const thunder_library& data) {
-  return std::none_of(data.rotor_inertia, data.rotor_inertia + data.n_joints, [](double value) { return std::isnan(value); });
-}
-
-double speed_limit(const thunder_library& data, int joint) {
-  return std::isfinite(data.velocity_limit[joint]) ? data.velocity_limit[joint] : 3.0;
-}
 
 class Stop {
  public:

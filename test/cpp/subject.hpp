@@ -40,6 +40,16 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+/// Whether the description says what rotors its motors have.
+inline bool knows_rotors(const thunder_library& data) {
+  return std::none_of(data.rotor_inertia, data.rotor_inertia + data.n_joints, [](double value) { return std::isnan(value); });
+}
+
+/// The velocity limit of a joint, or what stands for it [rad/s or m/s].
+inline double speed_limit(const thunder_library& data, int joint) {
+  return std::isfinite(data.velocity_limit[joint]) ? data.velocity_limit[joint] : 3.0;
+}
+
 /// A pose inside the limits; within half a turn either way where there are none.
 inline Vector random_pose(const thunder_library& data, Draw& draw) {
   Vector q(data.n_joints);

@@ -81,6 +81,16 @@ def test_arms_that_are_stopped_come_to_rest_and_no_brake_makes_them_faster(build
     assert not any(subject[what] for subject in found["subjects"] for what in ("moving", "running_off", "fast_whips"))
 
 
+def test_a_velocity_by_the_model_bears_higher_gains(build_cache: Path) -> None:
+    """As described, and in the median where inertias are off by 30 % and efforts act sooner or later than is told."""
+    robots = adversary.build_to_stop(adversary.load_models())
+    found = _found(compile_program("host_velocities", build_cache, "-O1"), 20, robots)
+    assert [subject["robot"] for subject in found["subjects"]] == ["panda", "planar3r", "rpr", "ur5"]
+    for subject in found["subjects"]:
+        assert subject["as described"]["gained"] > 1.2 and subject["uncertain"]["gained"] >= 1.0
+        assert subject["uncertain"]["least"][1] > 1.0
+
+
 def test_readings_that_cannot_be_true_move_no_arm(libraries: list[Path], build_cache: Path) -> None:
     """Of one joint, for one sample or from then on; and none is doubted where nothing is wrong.
 

@@ -96,7 +96,7 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, dead_time: typing.SupportsFloat | typing.SupportsIndex = 0.002, drive_lag: typing.SupportsFloat | typing.SupportsIndex = 0.0, velocity_cutoff: typing.SupportsFloat | typing.SupportsIndex = 100.0, velocity_by_differences: bool = True, position_noise: typing.SupportsFloat | typing.SupportsIndex = 0.001, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, dead_time: typing.SupportsFloat | typing.SupportsIndex = 0.002, drive_lag: typing.SupportsFloat | typing.SupportsIndex = 0.0, velocity_cutoff: typing.SupportsFloat | typing.SupportsIndex = 100.0, velocity_by_differences: bool = True, velocity_by_model: bool = False, position_noise: typing.SupportsFloat | typing.SupportsIndex = 0.001, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
@@ -194,6 +194,11 @@ class Options:
     def velocity_by_differences(self) -> bool:
         """
         Measured velocities are differences of positions, half a period old.
+        """
+    @property
+    def velocity_by_model(self) -> bool:
+        """
+        The law gets a velocity found from positions, applied efforts and inertia, with a third more margin; guards, brake and soft stops use the measured one. Needs rotors known within 30 %, and joints without springs.
         """
     @property
     def velocity_cutoff(self) -> float:

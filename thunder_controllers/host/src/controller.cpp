@@ -23,8 +23,16 @@ bool is_same_robot(const thunder_library& a, const thunder_library& b) {
   return a.n_joints == b.n_joints && std::strcmp(a.robot, b.robot) == 0;
 }
 
-const Options& checked(const Options& options, int n_joints) {
-  check_options(options, n_joints);
+const Options& checked(const Options& options, const Library& library) {
+  const thunder_library& data = library.data();
+  check_options(options, data.n_joints);
+  if (!options.velocity_by_model) return options;
+  const std::string where = "option velocity_by_model", valid = "false, or a robot file that states it";
+  if (library.n_elastic() > 0) throw HostError(ErrorKind::law, "the joints are elastic", where, "false");
+  for (int i = 0; i < data.n_joints; ++i) {
+    if (!std::isnan(data.rotor_inertia[i])) continue;
+    throw HostError(ErrorKind::law, std::string("the rotor of joint ") + data.joint_names[i] + " is not known", where, valid);
+  }
   return options;
 }
 
@@ -76,7 +84,7 @@ const char* to_string(Lifecycle lifecycle) noexcept {
 Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::string& law_name,
                          const NamedValues& gain_values, const NamedValues& initial, const Options& chosen)
     : library(std::move(source)),
-      options(checked(chosen, library->n_joints())),
+      options(checked(chosen, *library)),
       limits(limits_of(options, library->data())),
       gains(library->law(law_name), gain_values),
       measurements(library->law(law_name)),
@@ -88,6 +96,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       monitor(options, limits),
       inertia(library),
       felt(options, limits),
+      observer(options, limits.effort.size()),
       stops(inertia, felt, options, limits),
       limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),
@@ -199,14 +208,27 @@ bool Controller::find_gravity(const double* q) noexcept {
   return true;
 }
 
-/// What the efforts applied since the update before, less gravity, have made of the velocity.
-void Controller::observe(const double* q, const double* qd) noexcept {
+/// The efforts applied since the update before, less gravity [N·m or N].
+const double* Controller::driven_effort() noexcept {
   Parts& p = *parts_;
-  p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
   for (std::size_t i = 0; i < p.driven_effort.size(); ++i) {
     p.driven_effort[i] = p.applied_effort[i] - p.safe_effort[i] - p.robot_effort[i];
   }
-  p.felt.observe(p.inertia, qd, p.driven_effort.data());
+  return p.driven_effort.data();
+}
+
+/// What those efforts have made of the velocity.
+void Controller::observe(const double* q, const double* qd) noexcept {
+  Parts& p = *parts_;
+  p.inertia.find(q);  // where it cannot be computed, the last one stays, as with gravity
+  p.felt.observe(p.inertia, qd, driven_effort());
+}
+
+void Controller::observe_velocity(const double* q, double elapsed) noexcept {
+  Parts& p = *parts_;
+  if (p.monitor.resumes()) p.observer.restart(q, p.monitor.velocity());
+  p.inertia.find(q);
+  p.observer.observe(p.inertia, q, driven_effort(), elapsed);
 }
 
 void Controller::note_applied(const double* effort) noexcept {
@@ -277,6 +299,7 @@ void Controller::activate(const double* q, const double* qd, const double* held)
   begin_handover(q, qd ? qd : rest.data(), rest.data());
   p.brake.restart();
   p.felt.restart();
+  p.observer.restart(q, qd ? qd : rest.data());
   p.stops.restart(q);
   note_applied(p.limiter.previous().data());
   has_commanded_ = true;
@@ -362,7 +385,10 @@ Controller::Update Controller::begin_update(double t, const double* q, const dou
   Update update{now, unwrapped(q), qd, dt, elapsed(dt, now), 0, false, {}};
   apply_reset();
   update.guards = check(t, update.q, qd, dt, update.elapsed);
-  if (parts_->monitor.is_known()) update.q = parts_->monitor.position(), update.qd = parts_->monitor.velocity();
+  if (parts_->monitor.is_known()) {
+    update.q = parts_->monitor.position(), update.qd = parts_->monitor.velocity();
+    if (parts_->options.velocity_by_model) observe_velocity(update.q, update.elapsed);
+  }
   if ((update.guards & kBlockingGuards) == 0) begin_step(t, update);
   return update;
 }
@@ -434,7 +460,7 @@ void Controller::begin_step(double t, Update& update) noexcept {
   if (p.reference.is_late()) update.guards |= kReferenceLate;
   if (p.reference.is_given_up()) update.guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
-  update.steps = begin_law(update.q, update.qd, p.reference.values(), update.dt, update.inputs);
+  update.steps = begin_law(update.q, velocity(), p.reference.values(), update.dt, update.inputs);
   if (!update.steps) update.guards |= kResultNonFinite;
 }
 

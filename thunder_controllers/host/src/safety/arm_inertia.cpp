@@ -38,4 +38,9 @@ bool ArmInertia::find(const double* q) noexcept {
   return true;
 }
 
+void ArmInertia::accelerate(double* u) const noexcept {
+  if (std::isfinite(known_at_[0])) return factor_.solve(u);
+  std::fill_n(u, free_.size(), 0.0);
+}
+
 }  // namespace thunder

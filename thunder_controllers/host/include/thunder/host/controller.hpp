@@ -19,6 +19,7 @@
 #include "thunder/host/safety/limits.hpp"
 #include "thunder/host/safety/measurement_monitor.hpp"
 #include "thunder/host/safety/soft_stops.hpp"
+#include "thunder/host/safety/velocity_observer.hpp"
 #include "thunder/host/motion/circles.hpp"
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/options.hpp"
@@ -179,6 +180,11 @@ class Controller {
   const std::vector<double>& effort() const { return parts("effort").limiter.previous(); }
   /// The measured position, joints on a circle unwrapped; zeros before the first update.
   const std::vector<double>& position() const { return parts("position").position; }
+  /// The velocity that the law is stepped with, n_joints values: as measured and believed, or by the model.
+  const double* velocity() const {
+    const Parts& p = parts("velocity");
+    return p.options.velocity_by_model ? p.observer.velocity() : p.monitor.velocity();
+  }
 
   /// What was configured.
   const thunder_law& law() const { return parts("law").law.law(); }
@@ -209,6 +215,7 @@ class Controller {
     MeasurementMonitor monitor;
     ArmInertia inertia;
     FeltInertia felt;
+    VelocityObserver observer;
     SoftStops stops;
     EffortLimiter limiter;
     Shortfall shortfall;
@@ -246,7 +253,9 @@ class Controller {
                  LawInputs& inputs) noexcept;
   void end_law() noexcept;
   bool find_gravity(const double* q) noexcept;
+  const double* driven_effort() noexcept;
   void observe(const double* q, const double* qd) noexcept;
+  void observe_velocity(const double* q, double elapsed) noexcept;
   void note_applied(const double* effort) noexcept;
 
   using Clock = std::chrono::steady_clock;

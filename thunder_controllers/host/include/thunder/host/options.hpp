@@ -34,6 +34,9 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "Cut-off of the first-order low-pass that measured velocities have passed. Infinite: none.")                    \
   OPTION(bool, velocity_by_differences, true, kSwitch, "",                                                               \
          "Measured velocities are differences of positions, half a period old.")                                         \
+  OPTION(bool, velocity_by_model, false, kSwitch, "",                                                                    \
+         "The law gets a velocity found from positions, applied efforts and inertia, with a third more margin; guards, " \
+         "brake and soft stops use the measured one. Needs rotors known within 30 %, and joints without springs.")       \
   OPTION(double, position_noise, 1e-3, (Bounds{0.0, true, kFinite}), "rad or m",                                         \
          "By how much a reading of a position may be off: noise, steps of the encoder. What is off by more, and no "     \
          "motion explains, is bridged for measurement_timeout, then measurement_lost.")                                  \

@@ -21,6 +21,8 @@ class ArmInertia {
 
   /// M, column-major.
   const std::vector<double>& matrix() const noexcept { return matrix_; }
+  /// u ← M⁻¹ u: how efforts accelerate the joints, at the place of the last `find`; zero if that has failed.
+  void accelerate(double* u) const noexcept;
   /// M_ii: what moves about a joint while the others are held.
   double held(std::size_t joint) const noexcept { return matrix_[joint * (known_at_.size() + 1)]; }
   /// 1/(M⁻¹)_ii: the same while the others are free, the least that the joint can feel.
