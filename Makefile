@@ -9,7 +9,8 @@
 #   make bench    speed beside Pinocchio; results/bench/bench.json; BENCH_ARGS=--short: whether it runs
 #   make soak     the host in real time at 1 kHz for SOAK_TIME seconds, then SOAK_UPDATES updates full of faults,
 #                 SOAK_STOPS stops, SOAK_REFERENCES random references and SOAK_STREAMS streams that are possible, five robots
-#                 and all laws in closed loop, SOAK_READINGS wrong readings, then SOAK_MOTIONS motions on a virtual FR3; results/soak
+#                 and all laws in closed loop, SOAK_READINGS wrong readings, SOAK_VELOCITIES arms held by either velocity, then
+#                 SOAK_MOTIONS motions on a virtual FR3; results/soak
 #   make fuzz     coverage-guided fuzzing of readers and host, FUZZ_INPUTS for each target; results/fuzz; Debian's clang
 #                 and libclang-rt-dev
 #   make docs     the documentation site, build/docs/index.html; runs the notebooks, needs Debian's doxygen
@@ -34,6 +35,7 @@ SOAK_STREAMS ?= 200
 SOAK_STOPS ?= 500
 SOAK_MOTIONS ?= 10000
 SOAK_READINGS ?= 500
+SOAK_VELOCITIES ?= 100
 BENCH_ARGS ?=
 FUZZ_INPUTS ?= 20000
 FUZZ_TARGETS ?=
@@ -156,7 +158,7 @@ bench: $(TEST_STAMP)
 soak: $(STAMP)
 	$(RUN) benchmarks/host_soak.py --seconds $(SOAK_TIME)
 	$(RUN) benchmarks/adversary.py --updates $(SOAK_UPDATES) --references $(SOAK_REFERENCES) \
-	  --streams $(SOAK_STREAMS) --stops $(SOAK_STOPS) --readings $(SOAK_READINGS)
+	  --streams $(SOAK_STREAMS) --stops $(SOAK_STOPS) --readings $(SOAK_READINGS) --velocities $(SOAK_VELOCITIES)
 	$(RUN) benchmarks/franka_motions.py --motions $(SOAK_MOTIONS)
 
 $(FUZZ_STAMP): $(TEST_STAMP)

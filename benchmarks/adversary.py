@@ -227,7 +227,7 @@ def main() -> int:
         ("readings", str(arguments.readings), libraries, readings_row,
          "healthy: trials, doubted, moved [rad] | once | jump | wrap | frozen | sticks |\n"),
         ("velocities", str(arguments.velocities), to_stop, velocities_row,
-         "gains that are borne as described: median | least | uncertain: median | least | rotors twice: median | least | "
+         "gains borne as described: median | least | uncertain: median | least | rotors twice: median | least | "
          "off [velocity limits] |\n"),
         ("references", str(arguments.references), libraries, references_row,
          "endings | beyond limits [rad, m] | wrong |\n"),

@@ -137,7 +137,7 @@ void check_rehearsal(const std::shared_ptr<const thunder::Library>& library) {
       [&] { controller.stop_motion(); }, [&] { controller.hold_reference(); }, [&] { controller.follow(points); },
       [&] { controller.set_reference_entry("q", {0.1, 0.2}); }, [&] { controller.set_motion_limits({}); }};
   for (const auto& ask : others) {
-    const thunder::MotionPlan plan = controller.plan(points);
+    thunder::MotionPlan plan = controller.plan(points);
     controller.rehearse(plan);
     ask();
     CHECK(is_refused([&] { controller.begin(plan); }));

@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pinocchio
 import pytest
 from evaluation import load_robot
 from host_programs import REPOSITORY
-from numpy.typing import NDArray
+from pinocchio_arm import PinocchioArm
 
 from thunder_controllers.host import Controller, Guard, Library, Options, total_delay
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.readers import load_model
-
-FloatArray = NDArray[np.float64]
 
 GEN3 = REPOSITORY / "test" / "data" / "gen3.urdf"
 ROTORS = 2e-3 * np.array([39.0, 39.0, 39.0, 39.0, 9.0, 9.0, 9.0])
@@ -37,26 +34,20 @@ def gen3(build_cache: Path) -> Library:
 
 
 def speed_left(library: Library, gains: float, by_model: bool, rotors: float = 1.0, load: float = 0.0) -> float:
-    """Greatest joint speed of the last fifth of half a second in which `pd_plus` holds a Gen3 [rad/s], infinite at a fault.
+    """Greatest joint speed in the end where `pd_plus` holds a Gen3 for half a second [rad/s]; infinite after a fault.
 
     The true rotors are `rotors` times those of the description; the hand holds a load [kg].
     """
-    plant = pinocchio.buildModelFromUrdf(str(GEN3))
-    plant.armature = rotors * ROTORS
-    if load:
-        plant.appendBodyToJoint(plant.njoints - 1, pinocchio.Inertia.FromSphere(load, 0.03), pinocchio.SE3.Identity())
-    data = plant.createData()
+    arm = PinocchioArm(GEN3, np.array([0.3, 0.5, -0.4, 1.2, 0.2, 0.8, 0.1]), rotors * ROTORS, load)
+    arm.velocity = 0.003 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
     host = Controller()
     scaled = {gain.name: gains * np.ravel(gain.defaults) for gain in library.law("pd_plus").gains}
     host.configure(
         library, law="pd_plus", gains=scaled, options=Options(velocity_by_model=by_model, accepts_unstable_gains=True)
     )
-    joints = np.array([0.3, 0.5, -0.4, 1.2, 0.2, 0.8, 0.1])
-    q = configuration(plant, joints)
-    v = 0.003 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
-    read, rate = joints, v
+    read, rate = arm.joints, arm.velocity
     host.activate(read, rate)
-    efforts = [pinocchio.computeGeneralizedGravity(plant, data, q)] * (DEAD_TIME + 1)
+    efforts = [arm.gravity()] * (DEAD_TIME + 1)
     share, speeds = -np.expm1(-2.0 * np.pi * CUTOFF * STEP), []
     for k in range(500):
         effort = np.zeros(library.n_joints)
@@ -64,17 +55,11 @@ def speed_left(library: Library, gains: float, by_model: bool, rotors: float = 1
         if guards & Guard.STOPPING:
             return np.inf
         efforts = [*efforts[1:], effort]
-        way = STEP * (v + 0.5 * STEP * (change := pinocchio.aba(plant, data, q, v, efforts[0])))
-        q, joints, v = pinocchio.integrate(plant, q, way), joints + way, v + STEP * change
-        rate = rate + share * ((joints - read) / STEP - rate)
-        read = joints
-        speeds.append(np.abs(v).max())
+        arm.move(efforts[0], STEP)
+        rate = rate + share * ((arm.joints - read) / STEP - rate)
+        read = arm.joints
+        speeds.append(np.abs(arm.velocity).max())
     return float(max(speeds[-100:]))
-
-
-def configuration(plant: pinocchio.Model, joints: FloatArray) -> FloatArray:
-    """Pinocchio's q, in which a continuous joint is a point of a circle."""
-    return np.asarray(pinocchio.integrate(plant, pinocchio.neutral(plant), joints))
 
 
 def test_it_bears_gains_that_a_filtered_velocity_does_not(gen3: Library) -> None:

@@ -10,7 +10,7 @@ import os
 import pathlib
 import thunder_controllers.host.note
 import typing
-__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'Law', 'Library', 'Limits', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'ReferenceReader', 'RestingLaw', 'RigidArms', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'largest_feedback_share', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates', 'total_delay']
+__all__: list[str] = ['BLOCKING_GUARDS', 'Configuration', 'ControlSession', 'Controller', 'Entry', 'Excitation', 'ExcitationReport', 'FAULTS', 'FeedbackMargin', 'Figure', 'Fleet', 'FreeLaw', 'Function', 'Guard', 'HealthReport', 'HealthReporter', 'Law', 'Library', 'Limits', 'MotionLimits', 'OptionInfo', 'Options', 'PoseFollower', 'PosePoint', 'PoseWay', 'ReferenceReader', 'RestingLaw', 'RigidArms', 'SMALLEST_MASS', 'Snapshot', 'Status', 'StopShape', 'TimeLaw', 'TimedJoints', 'TimedPose', 'TrackingError', 'about_com', 'estimate_topics', 'estimated_links', 'fault_text', 'largest_feedback_share', 'margin_poses', 'option_list', 'read_estimates', 'save_estimates', 'total_delay']
 class Guard(enum.IntFlag):
     """
     What acted in one update, as bits.
@@ -96,7 +96,7 @@ class Options:
     
     The defaults suit a 1 kHz effort interface. Limits that are None are the library's.
     """
-    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, dead_time: typing.SupportsFloat | typing.SupportsIndex = 0.002, drive_lag: typing.SupportsFloat | typing.SupportsIndex = 0.0, velocity_cutoff: typing.SupportsFloat | typing.SupportsIndex = 100.0, velocity_by_differences: bool = True, velocity_by_model: bool = False, position_noise: typing.SupportsFloat | typing.SupportsIndex = 0.001, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
+    def __init__(self, *, nominal_dt: typing.SupportsFloat | typing.SupportsIndex = 0.001, gravity_compensated_by_robot: bool = False, dead_time: typing.SupportsFloat | typing.SupportsIndex = 0.002, drive_lag: typing.SupportsFloat | typing.SupportsIndex = 0.0, velocity_cutoff: typing.SupportsFloat | typing.SupportsIndex = 100.0, velocity_by_differences: bool = True, velocity_by_model: bool = False, position_noise: typing.SupportsFloat | typing.SupportsIndex = 0.001, measurement_timeout: typing.SupportsFloat | typing.SupportsIndex = 0.01, gap_limit: typing.SupportsFloat | typing.SupportsIndex = 0.2, max_dt_ratio: typing.SupportsFloat | typing.SupportsIndex = 10.0, reference_timeout: typing.SupportsFloat | typing.SupportsIndex = ..., rehearses_motions: bool = True, moves_straight: bool = False, approaches_jumps: bool = True, approach_patience: typing.SupportsFloat | typing.SupportsIndex = 1.0, handover_time: typing.SupportsFloat | typing.SupportsIndex = 1.0, saturation_freezes_adaptation: bool = True, effort_limit: numpy.typing.ArrayLike | None = None, effort_rate_limit: numpy.typing.ArrayLike | None = None, velocity_limit: numpy.typing.ArrayLike | None = None, velocity_limit_patience: typing.SupportsFloat | typing.SupportsIndex = 0.5, velocity_stop_ratio: typing.SupportsFloat | typing.SupportsIndex = 3.0, accepts_unstable_gains: bool = False, stop_damping: numpy.typing.ArrayLike | None = None) -> None:
         """
         Check and keep the options; the properties say what they mean. Raises LawError for a value out of bounds.
         """
@@ -159,6 +159,11 @@ class Options:
     def measurement_timeout(self) -> float:
         """
         [s] Measurements (updates, or their time stamps) further apart than this are a gap: the effort ramps to the safe one. Above the period of the loop.
+        """
+    @property
+    def moves_straight(self) -> bool:
+        """
+        Refuse a motion to a pose where the straight way leaves limits or reach, instead of moving all joints at once there.
         """
     @property
     def nominal_dt(self) -> float:
@@ -749,6 +754,22 @@ class Figure:
         """
         [s] Until the clock runs at the rate of time.
         """
+class PoseWay:
+    """
+    On which way a motion to a pose goes, as `move_to_pose` returns it.
+    """
+    def __str__(self) -> str:
+        ...
+    @property
+    def is_straight(self) -> bool:
+        """
+        On a straight line; else all joints move at once.
+        """
+    @property
+    def pace(self) -> float:
+        """
+        Times the time that the motion limits ask for: 1, or what the joints need.
+        """
 class Limits:
     """
     The limits of an arm, shape (n,) each, as functions of its state.
@@ -952,13 +973,16 @@ class Controller:
         """
         Hold the place where the next update finds the robot: q, or the pose of the end effector.
         """
-    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> None:
+    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> PoseWay:
         """
         Move the reference to rest at a position [m], shape (3,), and quaternion x, y, z, w.
         
         It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to
         rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous
         in position, velocity and acceleration; the last request wins.
+        
+        It takes the time that the joints need. Where the straight way leaves limits or reach, all joints move at once
+        there, unless `moves_straight`; a way that leaves them, too, is refused. Returns which way it is.
         
         Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.
         """
@@ -1440,7 +1464,7 @@ class ControlSession:
         """
         Show a measurement in snapshots while nothing is commanded; arguments as those of `update`.
         """
-    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> None:
+    def move_to_pose(self, position: numpy.typing.ArrayLike, orientation: numpy.typing.ArrayLike) -> PoseWay:
         """
         To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.
         

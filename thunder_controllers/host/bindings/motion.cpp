@@ -233,6 +233,10 @@ void bind_motion(py::module_& module) {
   bind_shapes(module);
   bind_points(module);
   bind_figure(module);
+  py::class_<PoseWay>(module, "PoseWay", "On which way a motion to a pose goes, as `move_to_pose` returns it.")
+      .def_readonly("is_straight", &PoseWay::is_straight, "On a straight line; else all joints move at once.")
+      .def_readonly("pace", &PoseWay::pace, "Times the time that the motion limits ask for: 1, or what the joints need.")
+      .def("__str__", [](const PoseWay& way) { return to_string(way); });
 }
 
 void bind_motions_of(py::class_<Controller>& controller) {
@@ -242,14 +246,16 @@ void bind_motions_of(py::class_<Controller>& controller) {
       .def(
           "move_to_pose",
           [](Controller& c, const ArrayLike& position, const ArrayLike& orientation) {
-            c.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
-                           array_from<4>(orientation, "move_to_pose: orientation").data());
+            return c.move_to_pose(array_from<3>(position, "move_to_pose: position").data(),
+                                  array_from<4>(orientation, "move_to_pose: orientation").data());
           },
           py::arg("position"), py::arg("orientation"),
           "Move the reference to rest at a position [m], shape (3,), and quaternion x, y, z, w.\n\n"
           "It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to\n"
           "rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous\n"
           "in position, velocity and acceleration; the last request wins.\n\n"
+          "It takes the time that the joints need. Where the straight way leaves limits or reach, all joints move at once\n"
+          "there, unless `moves_straight`; a way that leaves them, too, is refused. Returns which way it is.\n\n"
           "Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.")
       .def("follow", &follow, py::arg("points"),
            "Move the reference through timed points, acceleration continuous, to rest at the last one.\n\n"

@@ -229,7 +229,7 @@ void bind_references(py::class_<ControlSession>& bound) {
             const auto place = array_from<3>(position, "move_to_pose: position");
             const auto turn = array_from<4>(orientation, "move_to_pose: orientation");
             const py::gil_scoped_release released;  // the thread that updates must not wait for a rehearsal
-            s.move_to_pose(place.data(), turn.data());
+            return s.move_to_pose(place.data(), turn.data());
           },
           py::arg("position"), py::arg("orientation"),
           "To rest at a position [m] and quaternion x y z w; see `Controller.move_to_pose`.\n\n"

@@ -140,7 +140,7 @@ std::uint64_t ControlSession::begin(const MotionPlan& motion) {
 
 double ControlSession::trace_what_fits(const Figure& figure) {
   const Lock alone(motions_);
-  const MotionPlan whole = plan(figure);
+  MotionPlan whole = plan(figure);
   MotionPlan motion = whole;
   motion.finds_slower = false;
   for (double share = 1.0;; share *= 0.5) {

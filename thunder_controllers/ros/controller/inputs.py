@@ -40,13 +40,14 @@ class Input:
     Attributes:
         kind: Message class.
         topic: Its name.
-        follow: Lets the session follow a message; raises ThunderError if that is refused.
+        follow: Lets the session follow a message, and returns what people should know of it, or nothing; raises
+            ThunderError if it is refused.
         qos: Its quality of service.
     """
 
     kind: Any
     topic: str
-    follow: Callable[[Any], None]
+    follow: Callable[[Any], str | None]
     qos: QoSProfile = field(default_factory=lambda: REQUEST)
 
 
@@ -77,10 +78,11 @@ def target_inputs(session: ControlSession, reader: ReferenceReader, frames: Targ
 
 
 def _pose_inputs(session: ControlSession, reader: ReferenceReader, frames: TargetFrames) -> tuple[Input, ...]:
-    def move_to_pose(message: PoseStamped) -> None:
+    def move_to_pose(message: PoseStamped) -> str:
         given = reader.target(frames.base, _pose(message.pose.position, message.pose.orientation))
         (target,) = frames.in_base(message.header, [TimedPose(0.0, *given)], "target_pose")
-        session.move_to_pose(target.position, target.orientation)
+        way = session.move_to_pose(target.position, target.orientation)
+        return "" if way.is_straight and way.pace == 1.0 else f"the arm moves {way}"
 
     def follow_poses(message: MultiDOFJointTrajectory) -> None:
         given = reader.poses(frames.base, message.joint_names, [pose_point(point) for point in message.points])

@@ -268,9 +268,12 @@ class Session:
 
     def _follow(self, target: Input, message: Any) -> None:
         try:
-            target.follow(message)
+            told = target.follow(message)
         except ThunderError as error:
             self._refuse(error)
+            return
+        if told:
+            self._node.get_logger().info(told)
 
     def _refuse(self, error: ThunderError) -> None:
         """Count a refused reference and warn of it."""

@@ -65,6 +65,8 @@ class Subscriber {
     handles.push_back(node_.create_subscription<Message>(topic, qos, callback));
   }
 
+  rclcpp::Logger logger() const { return node_.get_logger(); }
+
   Handles handles;
 
  private:
@@ -86,9 +88,10 @@ void follow_poses(Subscriber& node, const SessionPtr& session, const thunder::Re
   node.subscribe<MultiDOFJointTrajectoryPoint>("~/reference", kStream, [=](const MultiDOFJointTrajectoryPoint& message) {
     session->stream(reader.sample(pose_point(message)), stamp(message));
   });
-  node.subscribe<PoseStamped>("~/target_pose", kRequest, [=](const PoseStamped& message) {
+  node.subscribe<PoseStamped>("~/target_pose", kRequest, [=, logger = node.logger()](const PoseStamped& message) {
     const thunder::PoseTarget target = poses->target(message);
-    session->move_to_pose(target.position.data(), target.orientation.data());
+    const thunder::PoseWay way = session->move_to_pose(target.position.data(), target.orientation.data());
+    if (!way.is_straight || way.pace > 1.0) RCLCPP_INFO(logger, "the arm moves %s", to_string(way).c_str());
   });
   node.subscribe<MultiDOFJointTrajectory>("~/trajectory", kRequest, [=](const MultiDOFJointTrajectory& message) {
     session->follow(poses->poses(message));

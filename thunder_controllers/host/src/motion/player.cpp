@@ -12,11 +12,6 @@ namespace {
 constexpr double kAtRest = 1e-9;       // velocities and accelerations below this are none, SI units
 constexpr double kSamePose = 1e-9;     // poses closer than this are one [m, rad]: there is no way between them
 
-/// sum + factor·vector.
-Vector3 plus(const Vector3& sum, double factor, const Vector3& vector) noexcept {
-  return {sum[0] + factor * vector[0], sum[1] + factor * vector[1], sum[2] + factor * vector[2]};
-}
-
 Vector3 scaled(double factor, const Vector3& vector) noexcept { return plus({0.0, 0.0, 0.0}, factor, vector); }
 
 /// The acceleration of what moves by a clock.
@@ -27,8 +22,8 @@ Vector3 on_clock(const ScalarSample& clock, const Vector3& velocity, const Vecto
 }  // namespace
 
 Motion Motion::slowed(double factor) const {
-  const double square = factor * factor;
   Motion slow = *this;
+  slow.pace *= factor;
   if (knots) {
     slow.knots = std::make_shared<const SplineKnots>(knots->slowed(factor));
   } else if (figure) {
@@ -36,12 +31,13 @@ Motion Motion::slowed(double factor) const {
     for (double& frequency : other.frequency) frequency /= factor;
     other.ramp_time *= factor;
     slow.figure = std::make_shared<const Figure>(std::move(other));
-  } else {
-    slow.limits.linear_velocity /= factor, slow.limits.angular_velocity /= factor;
-    slow.limits.linear_acceleration /= square, slow.limits.angular_acceleration /= square;
-    slow.limits.linear_jerk /= square * factor, slow.limits.angular_jerk /= square * factor;
   }
   return slow;
+}
+
+std::string to_string(const PoseWay& way) {
+  const std::string kind = way.is_straight ? "on a straight line" : "by all joints at once, as a straight line is not possible";
+  return way.pace > 1.0 ? kind + ", in " + format(way.pace) + " times the time that the motion limits ask for" : kind;
 }
 
 MotionPlayer::MotionPlayer(const SampleLayout& layout, const Circles& circles)
@@ -135,9 +131,10 @@ void MotionPlayer::plan_way(const Motion& motion) noexcept {
   way_.turn = to_rotation_vector(product(motion.target.orientation, conjugate(sample_.orientation)));
   const double length = norm(way_.line), angle = norm(way_.turn);
   const MotionLimits& l = motion.limits;
-  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle),
-                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle),
-                 std::min(l.linear_jerk / length, l.angular_jerk / angle));
+  const double k = motion.pace;
+  law_ = TimeLaw(std::min(l.linear_velocity / length, l.angular_velocity / angle) / k,
+                 std::min(l.linear_acceleration / length, l.angular_acceleration / angle) / (k * k),
+                 std::min(l.linear_jerk / length, l.angular_jerk / angle) / (k * k * k));
   // Not finite: a place so far away that there are no numbers for the way.
   const bool goes = (length >= kSamePose || angle >= kSamePose) && std::isfinite(law_.duration());
   if (!goes) cancel();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/points.hpp"
 #include "thunder/host/reference/dry_run.hpp"
 
 namespace thunder {
@@ -20,18 +21,21 @@ constexpr double kShort = 0.05;             // [s] with too little effort in all
 constexpr double kRounding = 1e-6;          // [rad or m] and of a limit
 constexpr double kNoise = 1e-4;             // of a velocity limit: an arm that rests may be anywhere
 constexpr int kSlowest = 3200;              // hundredths of the time of the motion
+constexpr int kSlowestByJoints = 400;       // the same, of one of several ways
 constexpr double kSlack = PoseFollower::kSlack;
 
 const char* where_of(const Motion& motion) noexcept {
   return motion.figure ? "trace" : motion.knots ? "follow" : "move_to_pose";
 }
 
+/// Whether a motion in more time may keep the limit.
+bool is_left_by_speed(MotionLimit limit) { return limit != MotionLimit::position && limit != MotionLimit::reach; }
+
 /// How to ask for a motion that takes `slower` times as long.
 std::string advice(const Motion& motion, double slower) {
   const std::string k = format(slower);
   if (motion.figure) return "frequencies / " + k + " and " + k + " times the ramp_time";
-  if (motion.knots) return "times " + k + " times as long, " + format(slower * motion.knots->duration()) + " s in all";
-  return k + " times the time: motion limits of velocity / " + k + ", acceleration / " + k + "², jerk / " + k + "³";
+  return "times " + k + " times as long, " + format(slower * motion.knots->duration()) + " s in all";
 }
 
 }  // namespace
@@ -51,24 +55,64 @@ Rehearsal::Rehearsal(std::shared_ptr<const Library> library, const thunder_law& 
       sample_(static_cast<std::size_t>(layout.size)),
       q_(static_cast<std::size_t>(layout.n_joints)) {
   if (layout.is_cartesian) follower_.emplace(library_, law, limits);
+  if (layout.is_cartesian && !options.moves_straight) ways_.emplace(library_, law, layout, limits);
 }
 
 Rehearsal::~Rehearsal() = default;
 
-void Rehearsal::check(const MotionPlan& plan) {
+void Rehearsal::check(MotionPlan& plan) {
   try {
     attempt(plan);
   } catch (const RefusedMotionError& error) {
     Refusal refusal = error.refusal();
-    if (!plan.finds_slower || refusal.limit == MotionLimit::position || refusal.limit == MotionLimit::reach) throw;
     std::string instead;
-    refusal.slower = find_slower(plan, instead);
+    const bool may_be_slower = plan.finds_slower && is_left_by_speed(refusal.limit);
+    if (may_be_slower) refusal.slower = find_slower(plan, kSlowest, instead);
+    if (refusal.slower && plan.motion.has_own_time()) {
+      plan.motion = plan.motion.slowed(*refusal.slower);
+      return;
+    }
+    if (plan.motion.has_own_time() && ways_ && go_by_joints(plan)) return;
+    if (!may_be_slower) throw;
     throw RefusedMotionError(refusal, error.wrong(), error.where().c_str(), error.valid() + "; " + instead);
   }
 }
 
+/// The pose that the motion goes to, at rest.
+std::vector<double> Rehearsal::goal(const MotionPlan& plan) const {
+  std::vector<double> sample = plan.reference;
+  const PoseTarget& target = plan.motion.target;
+  std::copy(target.position.begin(), target.position.end(), sample.begin() + layout_.position);
+  to_matrix(target.orientation, sample.data() + layout_.rotation);
+  return sample;
+}
+
+/// From rest; a reference that moves would leave such a way.
+bool Rehearsal::go_by_joints(MotionPlan& plan) {
+  begin(plan);
+  const auto twist = sample_.begin() + layout_.velocity;
+  if (std::any_of(twist, twist + 6, [](double value) { return value != 0.0; })) return false;
+  const std::vector<double> start = q_;
+  MotionPlan other = plan;
+  for (const std::vector<TimedPose>& way : ways_->find(start, goal(plan), plan.motion.limits)) {
+    other.motion.knots = prepare_knots(way, layout_, plan.reference.data());
+    try {
+      attempt(other);
+    } catch (const RefusedMotionError& error) {
+      std::string unused;
+      const std::optional<double> slower =
+          is_left_by_speed(error.refusal().limit) ? find_slower(other, kSlowestByJoints, unused) : std::nullopt;
+      if (!slower) continue;
+      other.motion = other.motion.slowed(*slower);
+    }
+    plan.motion = other.motion;
+    return true;
+  }
+  return false;
+}
+
 /// The least, to a hundredth or one per cent: by bisection, so a still shorter one may be accepted.
-std::optional<double> Rehearsal::find_slower(const MotionPlan& plan, std::string& instead) {
+std::optional<double> Rehearsal::find_slower(const MotionPlan& plan, int slowest, std::string& instead) {
   const auto is_accepted = [&](int hundredths) {
     MotionPlan slower = plan;
     slower.motion = plan.motion.slowed(hundredths / 100.0);
@@ -84,13 +128,13 @@ std::optional<double> Rehearsal::find_slower(const MotionPlan& plan, std::string
   while (!is_accepted(accepted)) {
     refused = accepted;
     accepted *= 2;
-    if (accepted > kSlowest) return std::nullopt;
+    if (accepted > slowest) return std::nullopt;
   }
   while (accepted - refused > std::max(1, accepted / 100)) {
     const int middle = (accepted + refused) / 2;
     (is_accepted(middle) ? accepted : refused) = middle;
   }
-  instead = "or " + advice(plan.motion, accepted / 100.0);
+  if (!plan.motion.has_own_time()) instead = "or " + advice(plan.motion, accepted / 100.0);
   return accepted / 100.0;
 }
 

@@ -151,7 +151,7 @@ MotionPlan ReferenceWriter::plan_from_here() {
 }
 
 /// Without a known start the points are all that can be looked at.
-void ReferenceWriter::rehearse(const MotionPlan& plan) {
+void ReferenceWriter::rehearse(MotionPlan& plan) {
   if (rehearsal_ && !plan.q.empty()) rehearsal_->check(plan);
 }
 
@@ -183,7 +183,7 @@ void ReferenceWriter::begin_request(ReferenceMessage::Request request) noexcept 
   ++written_.number;
   written_.due.reset();
   // A stop is on the way of the motion that it ends.
-  if (request != ReferenceMessage::Request::stop) written_.motion = {{}, nullptr, nullptr, written_.motion.limits};
+  if (request != ReferenceMessage::Request::stop) written_.motion = {{}, nullptr, nullptr, written_.motion.limits, 1.0};
   if (request != ReferenceMessage::Request::write) written_.given = 0;
 }
 

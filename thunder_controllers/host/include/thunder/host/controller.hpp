@@ -123,7 +123,10 @@ class Controller {
   void set_motion_limits(const MotionLimits& limits);
   /// Motions of the reference from the sample in effect; the last request wins, also over set_reference and
   /// hold_reference. See ReferenceWriter. They throw HostError(law) unless active.
-  void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
+  /// move_to_pose says on which way.
+  PoseWay move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+    return move(position, orientation_xyzw);
+  }
   void follow(const std::vector<TimedPose>& points) { move(points); }
   void follow(const std::vector<TimedJoints>& points) { move(points); }
   void trace(const Figure& figure) { move(figure); }
@@ -139,7 +142,7 @@ class Controller {
     plan.gains = parts_->gains.written();
     return plan;
   }
-  void rehearse(const MotionPlan& plan) { parts_->writer.rehearse(plan); }
+  void rehearse(MotionPlan& plan) { parts_->writer.rehearse(plan); }
   std::uint64_t begin(MotionPlan plan);
   /// All gains with these changed. Throws as changed_gains and, unless `accepts_unstable_gains`, as check_feedback, which
   /// takes some 20 ms.
@@ -235,10 +238,11 @@ class Controller {
   };
 
   template <class... Request>
-  void move(const Request&... request) {
-    const MotionPlan planned = plan(request...);
+  PoseWay move(const Request&... request) {
+    MotionPlan planned = plan(request...);
     rehearse(planned);
     begin(planned);
+    return PoseWay(planned.motion);
   }
   Parts& parts(const char* what) const;
   void require_idle() const;

@@ -52,6 +52,9 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
   OPTION(bool, rehearses_motions, true, kSwitch, "",                                                                     \
          "Play trajectories and motions to a pose before they begin, and refuse those that leave the limits or the "     \
          "reach.")                                                                                                       \
+  OPTION(bool, moves_straight, false, kSwitch, "",                                                                       \
+         "Refuse a motion to a pose where the straight way leaves limits or reach, instead of moving all joints at once "\
+         "there.")                                                                                                       \
   OPTION(bool, approaches_jumps, true, kSwitch, "",                                                                      \
          "Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the "        \
          "velocities of motions, relative to the stream. Otherwise each sample is taken as it is.")                      \

@@ -115,11 +115,13 @@ class ControlSession {
   void hold_reference();
   /// Motions of the controller's own; see Controller. Throw HostError(law) unless active, while streamed, or if another
   /// reference was asked for while they were rehearsed.
-  void move_to_pose(const double position[3], const double orientation_xyzw[4]) { move(position, orientation_xyzw); }
+  PoseWay move_to_pose(const double position[3], const double orientation_xyzw[4]) {
+    return move(position, orientation_xyzw).way;
+  }
   /// Joints on a circle go the short way from one point to the next, whatever turns are between them.
   /// `follow` returns the number of the request, which snapshots have while it is followed, and after its end.
-  std::uint64_t follow(const std::vector<TimedPose>& points) { return move(points); }
-  std::uint64_t follow(const std::vector<TimedJoints>& points) { return move(points); }
+  std::uint64_t follow(const std::vector<TimedPose>& points) { return move(points).number; }
+  std::uint64_t follow(const std::vector<TimedJoints>& points) { return move(points).number; }
   void trace(const Figure& figure) { move(figure); }
   /// The figure, or the largest half, quarter, … of it that the joints can follow, a sixteenth at least; returns its share.
   /// Throws as `trace` does of the whole figure.
@@ -153,13 +155,17 @@ class ControlSession {
   std::optional<double> due(std::int64_t stamp);
   void require_active(const char* what) const;
   void require_motion() const;
+  struct Begun {
+    std::uint64_t number;
+    PoseWay way;
+  };
   /// Plan, rehearse and begin a motion, and forget the stream. Nobody waits for the rehearsal.
   template <class... Request>
-  std::uint64_t move(const Request&... request) {
+  Begun move(const Request&... request) {
     const Lock alone(motions_);
-    const MotionPlan motion = plan(request...);
+    MotionPlan motion = plan(request...);
     host_.rehearse(motion);
-    return begin(motion);
+    return {begin(motion), PoseWay(motion.motion)};
   }
   std::uint64_t begin(const MotionPlan& motion);
   template <class... Request>

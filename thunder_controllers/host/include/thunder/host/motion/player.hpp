@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "thunder/host/motion/circles.hpp"
@@ -19,10 +20,24 @@ struct Motion {
   std::shared_ptr<const SplineKnots> knots;  ///< null, as the next one: to the target
   std::shared_ptr<const Figure> figure;
   MotionLimits limits;
+  double pace = 1.0;  ///< times the time that it was asked for in; to a target, that the limits ask for
 
+  /// Whether nobody has said how long it takes: it goes to a target.
+  bool has_own_time() const noexcept { return !knots && !figure; }
   /// The same way in so many times the time, from rest.
   Motion slowed(double factor) const;
 };
+
+/// On which way a motion to a pose goes.
+struct PoseWay {
+  explicit PoseWay(const Motion& motion) : is_straight(motion.has_own_time()), pace(motion.pace) {}
+
+  bool is_straight;  ///< else all joints move at once
+  double pace;       ///< times the time that the motion limits ask for: 1, or what the joints need
+};
+
+/// For people: "on a straight line, in 2.3 times the time that the motion limits ask for".
+std::string to_string(const PoseWay& way);
 
 /// Makes the samples of the motions, one per step, from the sample in effect; updating thread, allocates nothing.
 ///

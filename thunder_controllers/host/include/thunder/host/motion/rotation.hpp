@@ -16,6 +16,10 @@ inline double dot(const Quaternion& a, const Quaternion& b) noexcept {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
+/// sum + factor·vector.
+inline Vector3 plus(const Vector3& sum, double factor, const Vector3& vector) noexcept {
+  return {sum[0] + factor * vector[0], sum[1] + factor * vector[1], sum[2] + factor * vector[2]};
+}
 inline double norm(const Vector3& a) noexcept { return std::sqrt(dot(a, a)); }
 
 inline Vector3 cross(const Vector3& a, const Vector3& b) noexcept {

@@ -11,6 +11,7 @@
 #include "thunder/host/library/library.hpp"
 #include "thunder/host/motion/player.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/reference/joint_ways.hpp"
 #include "thunder/host/reference/pose_follower.hpp"
 #include "thunder/host/safety/limits.hpp"
 
@@ -68,14 +69,18 @@ class Rehearsal {
             const Options& options, const Limits& limits);
   ~Rehearsal();
 
-  /// A plan with a known start. Throws RefusedMotionError, `where` naming the motion, that says when which joint would leave
-  /// which limit, or how much of the way to a pose is missing, and how much longer a motion would have to take; HostError(law)
-  /// where a figure turns too often to be played to where it begins anew.
-  void check(const MotionPlan& plan);
+  /// A plan with a known start. A motion to a pose takes the time that it needs: where its own time leaves a limit, its pace
+  /// is set, and where the straight line does, it gets the knots of a way by the joints, unless moves_straight. Throws
+  /// RefusedMotionError, `where` naming the motion, that says when which joint would leave which limit, or how much of the way
+  /// to a pose is missing, and how much longer a motion would have to take; HostError(law) where a figure turns too often to be
+  /// played to where it begins anew.
+  void check(MotionPlan& plan);
 
  private:
   void attempt(const MotionPlan& plan);
-  std::optional<double> find_slower(const MotionPlan& plan, std::string& instead);
+  std::optional<double> find_slower(const MotionPlan& plan, int slowest, std::string& instead);
+  bool go_by_joints(MotionPlan& plan);
+  std::vector<double> goal(const MotionPlan& plan) const;
   void begin(const MotionPlan& plan);
   void go(const Motion& motion);
   void follow(const Motion& motion);
@@ -93,6 +98,7 @@ class Rehearsal {
   SampleLayout layout_;
   Limits limits_;
   std::optional<PoseFollower> follower_;  ///< cartesian laws
+  std::optional<JointWays> ways_;         ///< the same, unless moves_straight
   std::unique_ptr<DryRun> dry_run_;       ///< none where it cannot be made
   MotionPlayer player_;
   const char* where_ = "";

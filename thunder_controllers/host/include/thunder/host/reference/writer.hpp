@@ -59,9 +59,9 @@ class ReferenceWriter {
   MotionPlan plan(const std::vector<TimedJoints>& points);
   /// Plan to come to rest, then to go along a figure, which has no end. Throws as prepare_figure does.
   MotionPlan plan(const Figure& figure);
-  /// One thread at a time, beside this one: throws HostError(law) where the motion would leave limits or
-  /// reach, see Rehearsal.
-  void rehearse(const MotionPlan& plan);
+  /// One thread at a time, beside this one: gives a motion to a pose the time that it needs, and throws HostError(law) where
+  /// the motion would leave limits or reach, see Rehearsal.
+  void rehearse(MotionPlan& plan);
   /// Begin what was planned; returns the number of the request. Throws HostError(law) if something else was asked for since
   /// then.
   std::uint64_t begin(MotionPlan plan);
