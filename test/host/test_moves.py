@@ -77,14 +77,17 @@ class Loop:
 @pytest.mark.parametrize("robot", ["ur5", "gen3"])
 def test_no_pose_that_can_be_reached_is_refused(robot: str, request: pytest.FixtureRequest) -> None:
     library, rng = request.getfixturevalue(robot), np.random.default_rng(47)
-    ways = []
+    ways, refused = [], 0
     for _ in range(10):
         q, goal = posture(rng, library), target(library, posture(rng, library))
         ways.append(Loop(library, q).move(goal))
+        assert ways[-1].pace <= 4.0
         if not ways[-1].is_straight:
-            with pytest.raises(RefusedMotionError):
-                Loop(library, q, moves_straight=True).move(goal)
-    assert any(way.is_straight for way in ways)
+            try:
+                assert Loop(library, q, moves_straight=True).move(goal).pace > 4.0
+            except RefusedMotionError:
+                refused += 1
+    assert refused > 0 and any(way.is_straight for way in ways)
     assert any(way.pace > 1.0 for way in ways)
     assert robot == "gen3" or not all(way.is_straight for way in ways)
 
@@ -99,7 +102,7 @@ def test_what_is_returned_reads_as_a_sentence(ur5: Library) -> None:
     rng = np.random.default_rng(47)
     ways = [Loop(ur5, posture(rng, ur5)).move(target(ur5, posture(rng, ur5))) for _ in range(8)]
     texts = {str(way) for way in ways}
-    assert "by all joints at once, as a straight line is not possible" in texts
+    assert "by all joints at once, as a straight line is not possible or takes long" in texts
     assert any(text.startswith("on a straight line, in 1.") for text in texts)
 
 

@@ -163,7 +163,7 @@ class Options:
     @property
     def moves_straight(self) -> bool:
         """
-        Refuse a motion to a pose where the straight way leaves limits or reach, instead of moving all joints at once there.
+        Refuse a motion to a pose where the straight way leaves limits or reach, instead of moving all joints at once there or where that way takes more than four times its time.
         """
     @property
     def nominal_dt(self) -> float:
@@ -981,8 +981,9 @@ class Controller:
         rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous
         in position, velocity and acceleration; the last request wins.
         
-        It takes the time that the joints need. Where the straight way leaves limits or reach, all joints move at once
-        there, unless `moves_straight`; a way that leaves them, too, is refused. Returns which way it is.
+        It takes the time that the joints need. Where the straight way leaves limits or reach, or takes more than four
+        times its time, all joints move at once, unless `moves_straight`; if that leaves them, too, it is refused.
+        Returns which way it is.
         
         Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.
         """

@@ -254,8 +254,9 @@ void bind_motions_of(py::class_<Controller>& controller) {
           "It goes on a straight line and turns about one axis, within the limits; a moving reference first comes to\n"
           "rest. Like `follow` and `stop_motion` it begins with the next update at the sample in effect, continuous\n"
           "in position, velocity and acceleration; the last request wins.\n\n"
-          "It takes the time that the joints need. Where the straight way leaves limits or reach, all joints move at once\n"
-          "there, unless `moves_straight`; a way that leaves them, too, is refused. Returns which way it is.\n\n"
+          "It takes the time that the joints need. Where the straight way leaves limits or reach, or takes more than four\n"
+          "times its time, all joints move at once, unless `moves_straight`; if that leaves them, too, it is refused.\n"
+          "Returns which way it is.\n\n"
           "Raises LawError unless active, for a joint law, and for no such pose; what was followed before goes on.")
       .def("follow", &follow, py::arg("points"),
            "Move the reference through timed points, acceleration continuous, to rest at the last one.\n\n"

@@ -36,7 +36,7 @@ Motion Motion::slowed(double factor) const {
 }
 
 std::string to_string(const PoseWay& way) {
-  const std::string kind = way.is_straight ? "on a straight line" : "by all joints at once, as a straight line is not possible";
+  const std::string kind = way.is_straight ? "on a straight line" : "by all joints at once, as a straight line is not possible or takes long";
   return way.pace > 1.0 ? kind + ", in " + format(way.pace) + " times the time that the motion limits ask for" : kind;
 }
 

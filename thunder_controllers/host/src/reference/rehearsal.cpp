@@ -21,7 +21,7 @@ constexpr double kShort = 0.05;             // [s] with too little effort in all
 constexpr double kRounding = 1e-6;          // [rad or m] and of a limit
 constexpr double kNoise = 1e-4;             // of a velocity limit: an arm that rests may be anywhere
 constexpr int kSlowest = 3200;              // hundredths of the time of the motion
-constexpr int kSlowestByJoints = 400;       // the same, of one of several ways
+constexpr int kSlowestByJoints = 400;       // the same, where there are several ways
 constexpr double kSlack = PoseFollower::kSlack;
 
 const char* where_of(const Motion& motion) noexcept {
@@ -68,11 +68,14 @@ void Rehearsal::check(MotionPlan& plan) {
     std::string instead;
     const bool may_be_slower = plan.finds_slower && is_left_by_speed(refusal.limit);
     if (may_be_slower) refusal.slower = find_slower(plan, kSlowest, instead);
-    if (refusal.slower && plan.motion.has_own_time()) {
-      plan.motion = plan.motion.slowed(*refusal.slower);
-      return;
+    if (plan.motion.has_own_time()) {
+      const bool takes_long = !refusal.slower || *refusal.slower > kSlowestByJoints / 100.0;
+      if (takes_long && ways_ && go_by_joints(plan)) return;
+      if (refusal.slower) {
+        plan.motion = plan.motion.slowed(*refusal.slower);
+        return;
+      }
     }
-    if (plan.motion.has_own_time() && ways_ && go_by_joints(plan)) return;
     if (!may_be_slower) throw;
     throw RefusedMotionError(refusal, error.wrong(), error.where().c_str(), error.valid() + "; " + instead);
   }

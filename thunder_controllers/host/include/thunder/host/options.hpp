@@ -54,7 +54,7 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
          "reach.")                                                                                                       \
   OPTION(bool, moves_straight, false, kSwitch, "",                                                                       \
          "Refuse a motion to a pose where the straight way leaves limits or reach, instead of moving all joints at once "\
-         "there.")                                                                                                       \
+         "there or where that way takes more than four times its time.")                                                 \
   OPTION(bool, approaches_jumps, true, kSwitch, "",                                                                      \
          "Approach a streamed reference that jumps: joints below half of their velocity limits, poses below the "        \
          "velocities of motions, relative to the stream. Otherwise each sample is taken as it is.")                      \
