@@ -91,7 +91,7 @@ class Episode {
     options.gravity_compensated_by_robot = gravity_by_robot_;
     options.clock = [this] { return now_; };
     options.accepts_unstable_gains = true;
-    if (knows_rotors(data_)) options.velocity_by_model = draw_.one_in(2);
+    if (knows_rotors(data_) && subject_.library->n_elastic() == 0) options.velocity_by_model = draw_.one_in(2);
     if (draw_.one_in(2)) return options;
     options.measurement_timeout = draw_.uniform(2e-3, 0.05);
     options.max_dt_ratio = draw_.uniform(1.0, 20.0);

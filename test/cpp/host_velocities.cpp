@@ -8,9 +8,8 @@
 // A trial moves an arm from rest in a random pose with a small velocity and lets its law hold that place, with all gains
 // multiplied by a factor. `bears` is the largest factor with which the arm comes to rest. `off` is the root mean square of
 // what the velocity in use is off, in velocity limits, with the gains as they are. A library that does not know its rotors
-// is left out. Exit status: 0, or 1 if an arm comes to rest with the first velocity and its gains as they are, but not with the
-// other one. JSON to stdout, what is
-// wrong to stderr.
+// is left out. Exit status: 0, or 1 if an arm comes to rest with the first velocity and its gains as they are, but not with
+// the other one. JSON to stdout, what is wrong to stderr.
 #include <array>
 #include <cstdio>
 #include <deque>

@@ -98,8 +98,8 @@ bool Rehearsal::go_by_joints(MotionPlan& plan) {
   const std::vector<double> start = q_;
   MotionPlan other = plan;
   for (const std::vector<TimedPose>& way : ways_->find(start, goal(plan), plan.motion.limits)) {
-    other.motion.knots = prepare_knots(way, layout_, plan.reference.data());
     try {
+      other.motion.knots = prepare_knots(way, layout_, plan.reference.data());
       attempt(other);
     } catch (const RefusedMotionError& error) {
       std::string unused;
@@ -107,6 +107,8 @@ bool Rehearsal::go_by_joints(MotionPlan& plan) {
           is_left_by_speed(error.refusal().limit) ? find_slower(other, kSlowestByJoints, unused) : std::nullopt;
       if (!slower) continue;
       other.motion = other.motion.slowed(*slower);
+    } catch (const HostError&) {
+      continue;  // it turns too much between two poses
     }
     plan.motion = other.motion;
     return true;
