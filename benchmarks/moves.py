@@ -18,18 +18,12 @@ from adversary import load_arm
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.experiments import draws
 from thunder_controllers.host import Configuration, ControlSession, Library, Options
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import RefusedMotionError
 
-LAW, STEP, SHARE = "cartesian_computed_torque", 1e-3, 0.8
-
-
-def posture(rng: np.random.Generator, library: Library) -> NDArray[np.float64]:
-    """A random one; a joint without limits is within half a turn of zero."""
-    lower, upper = np.array(library.position_lower), np.array(library.position_upper)
-    lower, upper = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
-    return np.asarray(0.5 * (lower + upper) + SHARE * (upper - lower) * rng.uniform(-0.5, 0.5, library.n_joints))
+LAW, STEP = "cartesian_computed_torque", 1e-3
 
 
 def move(library: Library, start: NDArray[np.float64], end: NDArray[np.float64]) -> tuple[str, float]:
@@ -38,7 +32,7 @@ def move(library: Library, start: NDArray[np.float64], end: NDArray[np.float64])
     rest = np.zeros(library.n_joints)
     session.activate(start)
     session.update(round(1e9 * STEP), STEP, start, rest, STEP, rest.copy())
-    T = np.reshape(library.evaluate("T_0_ee", end), (4, 4))
+    T = draws.poses(library, end[None])[0]
     try:
         way = session.move_to_pose(T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat())
     except RefusedMotionError as error:
@@ -61,7 +55,7 @@ def main() -> int:
         model = load_arm(name)
         library, rng = Library(build(model, [LAW]) / f"lib{model.name}.so"), np.random.default_rng(arguments.seed)
         started = time.monotonic()
-        found = [move(library, posture(rng, library), posture(rng, library)) for _ in range(arguments.pairs)]
+        found = [move(library, *draws.postures(rng, library, 2)) for _ in range(arguments.pairs)]
         mean = (time.monotonic() - started) / arguments.pairs
         count = Counter(kind.split(":")[0] for kind, _ in found)
         paces = [pace for _, pace in found]

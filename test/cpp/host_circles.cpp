@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr double kTurn = 6.283185307179586476925286766559;
+using thunder::kTurn;
 constexpr double kPeriod = 1e-3;
 
 void check_unwrapping(const thunder_library& library, std::mt19937_64& random) {

@@ -16,8 +16,7 @@
 
 #include "sensor.hpp"
 #include "subject.hpp"
-#include "thunder/host/safety/velocity_observer.hpp"
-#include "thunder/host/session.hpp"
+#include "thunder/host/controller.hpp"
 
 namespace {
 

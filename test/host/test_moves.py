@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pinocchio_arm import PinocchioArm
 from scipy.spatial.transform import Rotation
 
+from thunder_controllers.experiments import draws
 from thunder_controllers.host import Configuration, ControlSession, Guard, Library, Options, PoseWay
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import RefusedMotionError
@@ -23,8 +24,6 @@ FloatArray = NDArray[np.float64]
 GEN3 = REPOSITORY / "test" / "data" / "gen3.urdf"
 LAW = "cartesian_computed_torque"
 STEP = 1e-3
-SHARE = 0.8
-"""Of the range of each joint, about its middle."""
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +38,7 @@ def gen3(build_cache: Path) -> Library:
 
 
 def posture(rng: np.random.Generator, library: Library) -> FloatArray:
-    lower, upper = np.array(library.position_lower), np.array(library.position_upper)
-    lower, upper = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
-    return np.asarray(0.5 * (lower + upper) + SHARE * (upper - lower) * rng.uniform(-0.5, 0.5, library.n_joints))
+    return np.asarray(draws.postures(rng, library, 1)[0])
 
 
 class Target(NamedTuple):
@@ -52,7 +49,7 @@ class Target(NamedTuple):
 
 
 def target(library: Library, q: FloatArray) -> Target:
-    T = np.reshape(library.evaluate("T_0_ee", q), (4, 4))
+    T = draws.poses(library, q[None])[0]
     return Target(T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat())
 
 

@@ -39,13 +39,13 @@ from thunder_dynamics.errors import LawError, NameNotFoundError, ThunderError
 FloatArray = NDArray[np.float64]
 
 STOP_LIMIT = 1.5
-"""How long the ramp to the safe effort may take before commanding ends all the same [s]."""
+"""Longest ramp to the safe effort before commanding ends all the same [s]."""
 
 FIRST_MEASUREMENT = 1.0
-"""How long activation waits for the first measurement [s]."""
+"""Longest wait of an activation for the first measurement [s]."""
 
 STREAM_PATIENCE = 1.0
-"""How long a step in lock-step waits for a stream that has answered the last one [s]."""
+"""Longest wait of a step in lock-step for a stream that has answered the last one [s]."""
 
 WINDOW = 4096
 """Intervals kept between two reports: the newest of them."""
@@ -90,11 +90,11 @@ class Session:
         self._stamp = 0
         self._refused, self._last_refusal = 0, ""
         self._lost_streams = 0
-        """How many streams were seen to end."""
+        """Number of streams that were seen to end."""
         self._intervals: deque[float] = deque(maxlen=WINDOW)
         self._stepped_at = 0.0
         self._is_answered = self._is_closed = False
-        """Whether a stream answers the states; whether `close` was called."""
+        """True while a stream answers the states; true once `close` was called."""
         self._lock = threading.Lock()
         self._measured, self._stopped = threading.Event(), threading.Event()
         self._closers: list[Callable[[], object]] = []
@@ -251,7 +251,7 @@ class Session:
 
     @property
     def _figure(self) -> Figure:
-        """That of the parameters, of the kind that the law follows."""
+        """The figure of the parameters, of the kind that the law follows."""
         return figure(self._parameters, self.configuration.is_cartesian)
 
     def change(self, values: Mapping[str, Any]) -> None:

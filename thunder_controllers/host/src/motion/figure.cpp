@@ -10,11 +10,11 @@
 
 #include "thunder/host/error.hpp"
 #include "thunder/host/library/signals.hpp"
+#include "thunder/host/motion/circles.hpp"
 
 namespace thunder {
 namespace {
 
-constexpr double kTurn = 6.283185307179586;
 constexpr double kFrequencies[] = {0.1, 0.2, 0.15, 0.25};  // [Hz] neighbours move differently, all repeat after 20 s
 constexpr double kSamePhase = 1e-9;  // of a turn: rounding of decimal frequencies over thousands of turns
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thunder/host/motion/spline.hpp"
+
 namespace thunder {
 namespace {
 
@@ -13,10 +15,7 @@ constexpr int kBends = 4;          // of each way
 constexpr int kPoses = 40;         // of a way
 constexpr double kShare = 0.5;     // of a velocity limit
 constexpr double kSame = 1e-3;     // [rad or m] between postures
-constexpr double kTurn = 6.283185307179586476925286766559;
 constexpr double kFastest = 15.0 / 8.0, kHardest = 10.0 / std::sqrt(3.0);  // of s(t), times T and T²
-
-double quintic(double t) { return t * t * t * (10.0 + t * (6.0 * t - 15.0)); }
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
   double largest = 0.0;
@@ -77,7 +76,7 @@ std::vector<TimedPose> JointWays::poses(const Way& way) {
   std::vector<TimedPose> made;
   for (int k = 1; k <= kPoses; ++k) {
     const double share = static_cast<double>(k) / kPoses;
-    made.push_back(pose_at(way.at(quintic(share))));
+    made.push_back(pose_at(way.at(evaluate_quintic({0.0, 0.0, 0.0}, {1.0, 0.0, 0.0}, 1.0, share).value)));
     made.back().time = share * way.time;
   }
   return made;

@@ -10,11 +10,11 @@ VelocityObserver::VelocityObserver(const Options& options, std::size_t n_joints)
     : pole_(2.0 * std::acos(-1.0) * options.velocity_cutoff),
       lag_(-std::expm1(-options.nominal_dt / options.drive_lag)),
       part_(options.dead_time / options.nominal_dt),
-      whole_(static_cast<std::size_t>(part_) + 1),
+      rows_(static_cast<std::size_t>(part_) + 2),
       position_(n_joints, 0.0),
       velocity_(position_),
       unknown_(position_),
-      commanded_((whole_ + 1) * n_joints, 0.0),
+      commanded_(rows_ * n_joints, 0.0),
       driven_(position_),
       change_(position_) {
   part_ -= std::floor(part_);
@@ -28,12 +28,12 @@ void VelocityObserver::restart(const double* q, const double* qd) noexcept {
 
 /// What drives the joints now, of what was commanded a dead time ago.
 void VelocityObserver::delay(const double* u) noexcept {
-  const std::size_t n = position_.size(), rows = whole_ + 1;
+  const std::size_t n = position_.size();
   std::copy_n(u, n, commanded_.begin() + static_cast<std::ptrdiff_t>(n * oldest_));
-  const std::size_t late = (oldest_ + 2) % rows;  // of whole_ − 1 periods ago
-  oldest_ = (oldest_ + 1) % rows;
+  oldest_ = (oldest_ + 1) % rows_;
+  const std::size_t next = (oldest_ + 1) % rows_;
   for (std::size_t i = 0; i < n; ++i) {
-    const double acting = part_ * commanded_[n * oldest_ + i] + (1.0 - part_) * commanded_[n * late + i];
+    const double acting = part_ * commanded_[n * oldest_ + i] + (1.0 - part_) * commanded_[n * next + i];
     driven_[i] += lag_ * (acting - driven_[i]);
   }
 }

@@ -9,6 +9,8 @@
 
 namespace thunder {
 
+inline constexpr double kTurn = 6.283185307179586476925286766559;  ///< [rad]
+
 /// The joints of a robot that are on a circle, whose positions are brought to the turn nearest to what was expected.
 ///
 /// Everything that enters is unwrapped like this: measurements, samples, goals. Inside, a position is a real number.
@@ -23,7 +25,6 @@ class Circles {
 
   /// The whole turns [rad] that bring the position of a joint nearest to what was expected; none for joints on a line.
   double turns(std::size_t joint, double position, double expected) const noexcept {
-    constexpr double kTurn = 6.283185307179586476925286766559;
     return is_on_circle_[joint] ? kTurn * std::round((expected - position) / kTurn) : 0.0;
   }
   /// Positions of all joints nearest to what was expected of them, in place; what is within half a turn stays exactly.

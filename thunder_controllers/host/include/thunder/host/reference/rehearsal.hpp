@@ -71,10 +71,10 @@ class Rehearsal {
 
   /// A plan with a known start. A motion to a pose takes the time that it needs: where its own time leaves a limit, its pace
   /// is set, and where the straight line does, or takes long, it gets the knots of a way by the joints, unless moves_straight.
-  /// Throws
-  /// RefusedMotionError, `where` naming the motion, that says when which joint would leave which limit, or how much of the way
-  /// to a pose is missing, and how much longer a motion would have to take; HostError(law) where a figure turns too often to be
-  /// played to where it begins anew.
+  ///
+  /// Throws RefusedMotionError, `where` naming the motion, that says when which joint would leave which limit, or how much of
+  /// the way to a pose is missing, and how much longer a motion would have to take; HostError(law) where a figure turns too
+  /// often to be played to where it begins anew.
   void check(MotionPlan& plan);
 
  private:

@@ -38,9 +38,9 @@ class VelocityObserver {
   void delay(const double* u) noexcept;
 
   double pole_, lag_, part_;
-  std::size_t whole_, oldest_ = 0;
+  std::size_t rows_, oldest_ = 0;
   std::vector<double> position_, velocity_, unknown_;
-  std::vector<double> commanded_;  ///< the last whole_ + 1 efforts, in turn
+  std::vector<double> commanded_;  ///< the last rows_ efforts, in turn
   std::vector<double> driven_;     ///< what acts of them
   std::vector<double> change_;     ///< a
 };
