@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sysconfig
 from hashlib import sha256
@@ -35,13 +36,15 @@ def cpp_robot(folder: Path, robot: str, cache: Path) -> Any:
     binary = cache / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     if not binary.exists():
         methods = "".join(f'\n    .def("{method}", &Robot::{method})' for method in names)
-        source = cache / f"{name}.cpp"
         cache.mkdir(parents=True, exist_ok=True)
+        part = cache / f".{os.getpid()}_{name}"  # the file appears whole: other processes load it
+        source = part.with_suffix(".cpp")
         source.write_text(SOURCE.replace("ROBOT", robot).replace("NAME", name).replace("METHODS", methods))
         includes = [sysconfig.get_path("include"), pybind11.get_include(), str(folder)]
         flags = ["-O1", "-march=native", "-std=c++17", "-fPIC", "-fvisibility=hidden", "-isystem", str(eigen_include())]
         command = [*toolchain.compiler("c++"), *flags, *(f"-I{place}" for place in includes), "-shared", str(source)]
-        toolchain.run([*command, str(folder / f"lib{robot}.so"), "-o", str(binary)])
+        toolchain.run([*command, str(folder / f"lib{robot}.so"), "-o", str(part)])
+        part.replace(binary)
     spec = importlib.util.spec_from_file_location(name, binary)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
@@ -79,9 +79,7 @@ def run_cases(cases: Sequence[Case], jobs: int, scheduler: str | None = None) ->
         load_robot(case.config)  # compiled here, so that no two processes compile the same
     if scheduler is not None:
         with dask_executor(scheduler) as executor:
-            futures = {executor.submit(run_here, [cases[i] for i in part]): part for part in parts_of(cases, jobs)}
-            for future in as_completed(futures):
-                yield from zip(futures[future], _outcomes(future, len(futures[future])), strict=True)
+            yield from _run_on(executor, cases, jobs)
         return
     with _one_thread_each():
         yield from _run_cases(cases, jobs)
@@ -110,12 +108,22 @@ def dask_executor(address: str) -> Iterator[Executor]:
         yield executor
 
 
-def _outcomes(future: Future[list[Outcome]], count: int) -> list[Outcome]:
-    """What a worker gave; what it could not give is the error of the cases that it had, and takes no other along."""
-    try:
-        return future.result()
-    except Exception as error:  # noqa: BLE001 - of Dask, of pickle, of a worker with other packages
-        return [Outcome(FAILED, message=f"{type(error).__name__}: {' '.join(str(error).split())}")] * count
+def _run_on(executor: Executor, cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
+    """What the workers of an executor give; what is lost on the way is run once more, each case by itself."""
+    parts, lost = parts_of(cases, jobs), list[int]()
+    for is_last in (False, True):
+        futures = {executor.submit(run_here, [cases[i] for i in part]): part for part in parts}
+        for future in as_completed(futures):
+            part = futures[future]
+            try:
+                yield from zip(part, future.result(), strict=True)
+            except Exception as error:  # noqa: BLE001 - of Dask, of pickle, of a worker with other packages
+                if is_last:
+                    message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                    yield from ((index, Outcome(FAILED, message=message)) for index in part)
+                else:
+                    lost += part
+        parts = [[index] for index in lost]
 
 
 @contextmanager
