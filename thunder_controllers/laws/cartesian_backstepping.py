@@ -5,13 +5,14 @@ from __future__ import annotations
 import casadi as ca
 
 from thunder_controllers.laws.kinematic_loop import loop
-from thunder_controllers.laws.parts import contact, split_dynamics
+from thunder_controllers.laws.outside import efforts
+from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-@takes(*split_dynamics.OPTIONS, PROFILE, loop.OPTION, contact.OPTION)
+@takes(*split_dynamics.OPTIONS, PROFILE, loop.OPTION, *efforts.OPTIONS)
 def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     """Track a pose with estimated inertial parameters.
 
@@ -30,16 +31,16 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     motion: loop.KinematicLoop = options.parts["kinematic_loop"](robot, signals, options, fastest)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
-    K_d = joint_damping_gain(robot, signals, fastest)
+    K_d = joint_damping_gain(robot, signals, efforts.left_for_damping(robot, options, fastest))
     s = motion.qd_r - signals.qd
     # no loop says what of its q̇_r feeds the pose back: without that, the sign of friction is that of q̇_r as a whole
     none = ca.SX.zeros(robot.n)
     model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, none, K_d, motion.Lambda)
-    observer = contact.ContactObserver(robot, signals, options, model)
+    outside = efforts.OutsideEfforts(robot, signals, options, model, s, K_d, fastest)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",
-        effort=model.effort + K_d * s + motion.effort,
-        next_state=observer.step(model.step(s) | dict(motion.next_state)),
-        telemetry={"s": s, "qd_r": motion.qd_r, **motion.telemetry, **model.telemetry, **observer.telemetry},
+        effort=model.effort + K_d * s + motion.effort + outside.effort,
+        next_state=outside.step(motion.next_state),
+        telemetry={"s": s, "qd_r": motion.qd_r, **motion.telemetry, **model.telemetry, **outside.telemetry},
     )

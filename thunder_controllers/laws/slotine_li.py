@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from thunder_controllers.laws.parts import contact, split_dynamics
+from thunder_controllers.laws.outside import efforts
+from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.gains import error_bandwidth_gain, joint_damping_gain
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
@@ -12,7 +13,7 @@ PARTIALLY_KNOWN = "slotine_li with gains Lambda = K_p/K_d and K_d; its option kn
 """What the law of this name is now."""
 
 
-@takes(*split_dynamics.OPTIONS, contact.OPTION)
+@takes(*split_dynamics.OPTIONS, *efforts.OPTIONS)
 def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     """τ = Y_u π̂ + Y_k π_k + K_d s,  q̇_r = q̇_d + Λ(q_d − q),  s = q̇_r − q̇   [Slotine & Li 1987, eqs. 8–12].
 
@@ -20,7 +21,7 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     Lambda = error_bandwidth_gain(robot, signals)
-    K_d = joint_damping_gain(robot, signals)
+    K_d = joint_damping_gain(robot, signals, efforts.left_for_damping(robot, options))
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 
@@ -28,11 +29,11 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     qd_r = signals.reference.qd + feedback
     s, qdd_r = qd_r - signals.qd, signals.time_derivative(qd_r)
     model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda)
-    observer = contact.ContactObserver(robot, signals, options, model)
+    outside = efforts.OutsideEfforts(robot, signals, options, model, s, K_d)
     return signals.law(
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",
-        effort=model.effort + K_d * s,
-        next_state=observer.step(model.step(s)),
-        telemetry={"joint_error": e, "s": s, **model.telemetry, **observer.telemetry},
+        effort=model.effort + K_d * s + outside.effort,
+        next_state=outside.step({}),
+        telemetry={"joint_error": e, "s": s, **model.telemetry, **outside.telemetry},
     )

@@ -144,6 +144,10 @@ class FrictionAdaptation:
         self.regressor = ca.diag(_moving(signals, direction, speed)) @ Y
         self.measured = _basis(signals.qd, signals.qd), opened(ca.fabs(signals.qd), speed)
 
+    def add_rows(self, rows: SX) -> None:
+        """Adapt φ̂ by further errors, which s of `step` then has below it: these rows (m, 2 n) multiply φ̃ there."""
+        self.regressor = ca.vertcat(self.regressor, rows)
+
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit, force: SX | float = 0.0) -> dict[str, SX]:
         """Next state: φ̂ after one Euler step, clamped to its bounds; arguments as of `AdaptationLimit.moved`."""
         moved = limit.moved(self.estimate, self.regressor, self.rates, s, K_d, force)
@@ -203,6 +207,11 @@ class OffsetAdaptation:
         )
         self._rates = chosen.astype(float) * ca.repmat(reciprocal(gamma), n)
         self._regressor = ca.diag(_moving(signals, qd_r, speed))
+        self._measured = ca.diag(opened(ca.fabs(signals.qd), speed))
+
+    def add_rows(self) -> None:
+        """Adapt ô by n further errors of the effort, which s of `step` then has below it."""
+        self._regressor = ca.vertcat(self._regressor, self._measured)
 
     def step(self, s: SX, K_d: SX, limit: AdaptationLimit) -> SX:
         """Next ô: one Euler step, clamped; arguments as of `AdaptationLimit.moved`."""

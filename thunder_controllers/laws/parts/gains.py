@@ -47,6 +47,9 @@ LARGEST_ADAPTATION = 0.4
 BANDWIDTH, PERIOD = 10.0, 1e-3
 """Λ by default [1/s], and the period of the loop that defaults are for [s]."""
 
+DISTURBANCE_SHARE = 0.25
+"""Bandwidth of what takes up a disturbance, of the largest eigenvalue of M⁻¹K_d that a loop bears [1]."""
+
 UNCERTAIN_RATIO = 2.0
 """Times that a guess of a rotor may be off."""
 
@@ -102,13 +105,31 @@ def adaptation_limit(robot: RobotExpressions) -> float:
     effort limit: that is in no model, and bounds only how eager the adaptation may be. Half of the bound is a margin;
     up to r = `UNCERTAIN_RATIO` the guess is no reason.
     """
-    effort = robot.model.limits("effort")
-    unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
-    rotors = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
-    ratio = float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot)))
+    ratio = _unknown_ratio(robot, FASTEST["default"])
     if ratio <= UNCERTAIN_RATIO:
         return LARGEST_ADAPTATION
     return float(f"{min(LARGEST_ADAPTATION, 0.5 * BANDWIDTH * PERIOD / (ratio - 1.0)):.3g}")
+
+
+def disturbance_bandwidth(robot: RobotExpressions, fastest: float = FASTEST["default"]) -> float:
+    """Return what takes up a disturbance, K_o of an observer or K_i/K_d of an integral [1/s].
+
+    It is a share of `fastest`. Where the file is silent about a rotor it is less: a joint whose drive has an inertia I
+    that M̂ lacks moves by I s³ + K_d s² + K_d(Λ + K_o) s + K_d Λ K_o with M̂ = 0, and by the same with the integral. By
+    Routh that is stable for K_o < Λ/(r − 1), r and the margin as in `adaptation_limit`.
+    """
+    most, ratio = DISTURBANCE_SHARE * fastest, _unknown_ratio(robot, fastest)
+    if ratio > UNCERTAIN_RATIO:
+        most = min(most, 0.5 * BANDWIDTH / (ratio - 1.0))
+    return float(f"{most:.3g}")
+
+
+def _unknown_ratio(robot: RobotExpressions, fastest: float) -> float:
+    """Return the largest r = Λ I/K_d over the joints, I what a drive may have where the file is silent [1]."""
+    effort = robot.model.limits("effort")
+    unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
+    rotors = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
+    return float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot, fastest)))
 
 
 def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float], frequency: float) -> FloatArray:

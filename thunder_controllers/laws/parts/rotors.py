@@ -62,6 +62,10 @@ class RotorAdaptation:
         self._rates, self._dt = chosen.astype(float) * ca.repmat(reciprocal(gamma), robot.n), signals.dt
         self._regressor = ca.diag(gate * qdd_r)
 
+    def add_rows(self, rows: SX) -> None:
+        """Adapt Î_a by further errors, which s of `step` then has below it: these rows (m, n) multiply Ĩ_a there."""
+        self._regressor = ca.vertcat(self._regressor, rows)
+
     def step(self, s: SX, K_d: SX, Lambda: SX, limit: AdaptationLimit) -> SX:
         """Next Î_a: one Euler step, clamped.
 

@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation import mask
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import TINY, AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
+from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts import friction
-from thunder_controllers.laws.parts.friction import FrictionAdaptation, OffsetAdaptation
+from thunder_controllers.laws.parts.friction import FrictionAdaptation, FrictionTerms, OffsetAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -85,7 +87,7 @@ class SplitDynamics:
         K_d: SX,
         Lambda: SX,
     ) -> None:
-        self._K_d, self._Lambda = K_d, Lambda
+        self._robot, self._signals, self._K_d, self._Lambda = robot, signals, K_d, Lambda
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
         if not adapts and named != (None, None):
@@ -131,7 +133,7 @@ class SplitDynamics:
             self.telemetry = self._scheme.telemetry
             rest = SX.zeros(robot.n)
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
-            Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
+            self._Y_0 = Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
             self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
             self._Y_g = Y_0 + gate * (Y_u - Y_0)
         self.limit: AdaptationLimit | None = None
@@ -142,23 +144,77 @@ class SplitDynamics:
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
 
-    def step(self, s: SX) -> dict[str, SX]:
-        """Next state of the estimates."""
+    def observer(self, bandwidth: float) -> MomentumObserver:
+        """Return the observer of what these estimates do not explain.
+
+        Args:
+            bandwidth: Default of its K_o [1/s].
+        """
+        known = FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
+        loss = known - self._robot.model.effort_offsets if self.friction is None else self.rubs
+        pi, rotors = self.estimates.get("pi_hat", SX(0, 1)), self.estimates.get("rotor_hat")
+        return MomentumObserver(
+            self._robot, self._signals, self.links, pi, loss + self.offsets, rotors, bandwidth=bandwidth
+        )
+
+    @property
+    def rubs(self) -> SX:
+        """Torque of the adapted friction at the measured velocity (n,)."""
+        if self.friction is None:
+            return SX.zeros(self._robot.n)
+        return SX(ca.densify(self.friction.measured[0] @ self.friction.estimate))
+
+    def step(self, s: SX, observer: MomentumObserver | None = None) -> dict[str, SX]:
+        """Next state of the estimates.
+
+        Args:
+            s: q̇_r − q̇, (n,).
+            observer: Takes up what the estimates do not explain, so that s does not show it: by its residual r they
+                adapt as well, π̂̇ = Γ⁻¹(Y_gᵀs − W_gᵀR r), R = ρ K_d⁻¹, ρ the gain `handover`. Like Y_g, W_g is gravity's
+                regressor at rest. A scheme that predicts the effort has an error like r by itself.
+        """
         found: dict[str, SX] = {}
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
         K_d, Lambda = self._K_d, sharing * self._Lambda
         if self.limit is None:
             return found
         s = self._robustness.outside_dead_zone(s)
+        regressor = self._Y_g if self._scheme else SX(0, 0)
+        if observer is not None and not (self._scheme and self._scheme.predicts):
+            rho = self._signals.gain(
+                "handover",
+                default=1.0,
+                bounds=(0.0, 100.0),
+                unit="1",
+                doc="ρ: the estimates adapt by the residual of the observer times ρ/K_d, as by s.",
+            )
+            K_d = SX(SX.ones(s.numel()) * K_d)
+            s, K_d = ca.vertcat(s, -rho * observer.residual * reciprocal(K_d + TINY)), ca.vertcat(K_d, K_d)
+            regressor = self._with_filtered(observer)
         if self.friction:
             found |= self.friction.step(s, K_d, self.limit)
         if self._scheme:
-            found |= self._scheme.step(self._Y_g, s, K_d, Lambda)
+            found |= self._scheme.step(regressor, s, K_d, Lambda)
         if self._rotors and "rotor_hat" not in found:
             found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self.limit)
         if self._offsets and "offset_hat" not in found:
             found["offset_hat"] = self._offsets.step(s, K_d, self.limit)
         return found | {name: self._settled(name, found[name]) for name in self.estimates}
+
+    def _with_filtered(self, observer: MomentumObserver) -> SX:
+        """Return Y_g above W_g (2 n, 10 k), and add rows through the filter to the regressors of the joints."""
+        qd, gate = self._signals.qd, SX(0) if self.gate is None else self.gate
+        if self.friction:
+            Y_f, moves = self.friction.measured
+            self.friction.add_rows(
+                ca.diag(moves) @ observer.filtered("observer_friction", Y_f, "Regressor of friction")
+            )
+        if self._rotors:
+            slow = observer.filtered("observer_velocity", ca.diag(qd), "Velocity", initial=qd)
+            self._rotors.add_rows(gate * observer.K_o * (ca.diag(qd) - slow))
+        if self._offsets:
+            self._offsets.add_rows()
+        return SX(ca.vertcat(self._Y_g, self._Y_0 + gate * (observer.W - self._Y_0))) if self._scheme else SX(0, 0)
 
     def _settled(self, name: str, found: SX) -> SX:
         """What becomes of estimates after a step: they are pulled, and what does not adapt stays."""

@@ -1,0 +1,1 @@
+"""Efforts from outside the model: observed, taken up, told apart from contacts."""

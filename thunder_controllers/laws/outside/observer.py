@@ -1,0 +1,82 @@
+"""The momentum observer: efforts of the joints that the estimates in use do not explain (theory.md §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from thunder_controllers.laws.adaptation.prediction import PredictionError
+from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.law import Signals
+
+SX = ca.SX
+
+OBSERVER_BANDWIDTH = 50.0
+"""Default of K_o [1/s] where the residual is only looked at."""
+
+
+class MomentumObserver:
+    """r = K_o(p − p(0) − ∫(τ + Ĉᵀq̇ − Ĝ − τ̂_f + r)), p = M̂ q̇   [De Luca & Mattone 2003].
+
+    The residual r is the effort that the estimates in use do not predict, through the filter K_o/(d/dt + K_o): −ε of
+    `PredictionError` with that bandwidth, exact in discrete time for any K_o and period. With π̃ = π − π̂ and W the
+    regressor of the dynamics through the same filter, r = −W π̃ + the effort from outside through it.
+
+    Args:
+        signals: Where the gain observer_bandwidth and the states of the filter are declared.
+        links: Indices of the adapted links.
+        pi: π̂ (10 k,).
+        loss: τ̂_f + ô (n,), friction and offsets as the estimates in use have them.
+        rotors: Reflected inertias (n,) that are estimated, instead of those of the robot file.
+        bandwidth: Default of K_o [1/s].
+
+    Attributes:
+        K_o: Bandwidth [1/s].
+        W: (n, 10 k).
+        residual: r, (n,) [N·m or N].
+        next_state: Next values of all states that were declared so far.
+    """
+
+    def __init__(
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        pi: SX,
+        loss: SX,
+        rotors: SX | None = None,
+        bandwidth: float = OBSERVER_BANDWIDTH,
+    ) -> None:
+        self._signals = signals
+        self._inputs = robot, signals, links, pi, loss, rotors
+        self.next_state: dict[str, SX] = {}
+        self.K_o = signals.gain(
+            "observer_bandwidth", default=bandwidth, bounds=(0.1, 1e3), unit="1/s", doc="K_o of the momentum observer."
+        )
+        prediction = self._predicted("observer_", self.K_o)
+        self.residual, self.W = -prediction.error, prediction.W
+
+    def slower(self, prefix: str, rate: SX) -> SX:
+        """Return the residual (n,) of another filter, of that rate [1/s]; the names of its states have that prefix."""
+        return -self._predicted(prefix, rate).error
+
+    def filtered(self, name: str, rows: SX, what: str, initial: SX | None = None) -> SX:
+        """Return rows (n, m) through the filter, as sparse as they are; the state of that name starts from zero.
+
+        Args:
+            what: Name of the rows, for the text of the state.
+            initial: Nonzero values at the activation (rows.nnz(),), instead of zero.
+        """
+        a = ca.exp(-self.K_o * self._signals.dt)
+        doc = f"{what} through the filter of the observer."
+        state = self._signals.state(name, size=rows.nnz(), default=0.0, unit="SI", doc=doc, initial=initial)
+        low = a * SX(rows.sparsity(), state) + (1.0 - a) * rows
+        self.next_state[name] = low.nz[:]
+        return SX(low)
+
+    def _predicted(self, prefix: str, rate: SX) -> PredictionError:
+        robot, signals, links, pi, loss, rotors = self._inputs
+        found = PredictionError(robot, signals, links, pi, prefix, rate, loss, rotors=rotors)
+        self.next_state |= found.next_state
+        return found
