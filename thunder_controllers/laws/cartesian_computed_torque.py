@@ -8,10 +8,12 @@ from thunder_controllers.laws.faults import recovery
 from thunder_controllers.laws.faults.isolation import FaultIsolation
 from thunder_controllers.laws.faults.recovery import FaultRecovery
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
+from thunder_controllers.laws.outside import disturbance
+from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
-from thunder_controllers.laws.parts.gains import error_dynamics_gains
+from thunder_controllers.laws.parts.gains import disturbance_bandwidth, error_dynamics_gains
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Option, Options, ReferenceKind, Signals, takes
@@ -25,7 +27,7 @@ REDUNDANCY = Option(
 )
 
 
-@takes(task.OPTION, COMPENSATION, REDUNDANCY, recovery.OPTION)
+@takes(task.OPTION, COMPENSATION, REDUNDANCY, recovery.OPTION, disturbance.OPTION)
 def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
@@ -78,6 +80,10 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         qdd, telemetry["task_share"] = bounded.u, bounded.share
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
     next_state = {"damping": damping.next}
+    rejected, observed = _disturbance(robot, signals, options, inverse, J_dot @ qd, friction.torque(qd))
+    effort += rejected.effort
+    next_state |= rejected.next_state | observed
+    telemetry |= rejected.telemetry
     if left:
         effort = left.apply(effort, error.e[:3], error.e_dot[:3])
         next_state |= left.next_state
@@ -92,6 +98,27 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         next_state=next_state,
         telemetry=telemetry,
     )
+
+
+def _disturbance(
+    robot: RobotExpressions, signals: Signals, options: Options, inverse: PseudoInverse, drift: SX, friction: SX
+) -> tuple[disturbance.Disturbance, dict[str, SX]]:
+    """Return what takes up a disturbance, and the next state of its observer.
+
+    Raises:
+        LawError: beside faults, which would be taken up before they are isolated.
+    """
+    choice, rows = options[disturbance.OPTION.name], drift.numel()
+    if choice != "none" and options["faults"] != "off":
+        raise options.error(f"disturbance={choice} with faults={options['faults']}", "one of them")
+    observer = None
+    if choice == "observed":
+        bandwidth = disturbance_bandwidth(robot)
+        observer = MomentumObserver(robot, signals, (), SX(0, 1), friction, bandwidth=bandwidth)
+    followed = inverse.apply(signals.reference.acceleration[:rows] - drift, SX.zeros(rows))[0]
+    without = robot.inverse_dynamics(signals.q, signals.qd, signals.qd, followed) + friction
+    found = disturbance.Disturbance(signals, options, without, observer)
+    return found, observer.next_state if observer is not None else {}
 
 
 def _near(signals: Signals, e: SX) -> SX:

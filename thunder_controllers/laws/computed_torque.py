@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
@@ -10,7 +11,7 @@ from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-@takes(COMPENSATION, ERROR_RATE, *OPTIONS)
+@takes(COMPENSATION, ERROR_RATE, *OPTIONS, disturbance.OPTION)
 def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M̂(q̈_d + R_1 ė + R_0 e) + Ĉ q̇ + Ĝ + F_V q̇ + F_C sign(q̇),  e = q_d − q   [Luh, Walker & Paul 1980].
 
@@ -23,7 +24,7 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     It needs q̈, of positions at scans, and M̂⁻¹: a scheme whose estimates are bodies.
 
     Raises:
-        LawError: for a scheme whose estimates need not be bodies.
+        LawError: for a scheme whose estimates need not be bodies, or a disturbance beside adaptation.
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     q, qd, reference = signals.q, signals.qd, signals.reference
@@ -34,8 +35,15 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     adapted = AdaptedLinks(robot, signals, options)
 
     qdd = reference.qdd + R_1 * e_dot + R_0 * e
-    effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd)
-    next_state, telemetry = {**filtered}, {"joint_error": e, **adapted.telemetry}
+    choice = options[disturbance.OPTION.name]
+    if adapted.links and choice != "none":  # W of this law is of q̈ at scans, and ε has another M̂⁻¹
+        raise options.error(f"disturbance={choice} beside adaptation", "one of them, or slotine_li, which has both")
+    without = adapted.effort(q, qd, qd, reference.qdd) + friction.torque(qd)
+    observer = adapted.observer(friction.torque(qd)) if choice == "observed" else None
+    rejected = disturbance.Disturbance(signals, options, without, observer)
+    effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd) + rejected.effort
+    next_state = {**filtered, **rejected.next_state, **(observer.next_state if observer is not None else {})}
+    telemetry = {"joint_error": e, **adapted.telemetry, **rejected.telemetry}
     if adapted.links:
         m = mean_inertia(robot)
         found, reported = adapted.step_by_acceleration(m, e_dot + error_weight(signals, 5.0) * e, m * R_1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import LARGEST, damping_by_inertia, joint_damping_gain
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
@@ -16,7 +17,7 @@ TINY = 1e-9
 """Keeps quotients finite."""
 
 
-@takes(COMPENSATION, ERROR_RATE, *OPTIONS)
+@takes(COMPENSATION, ERROR_RATE, *OPTIONS, disturbance.OPTION)
 def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     """τ = K_p e + K_d ė + M̂ q̈_d + Ĉ q̇_d + Ĝ + F_V q̇_d + F_C sign(q̇),  e = q_d − q   [Paden & Panja 1988].
 
@@ -38,18 +39,24 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
         unit="N·m/rad",
         doc="Stiffness on the position error, per joint.",
     )
-    K_d = joint_damping_gain(robot, signals)
+    K_d = joint_damping_gain(robot, signals, disturbance.left_for_damping(robot, options))
     e, e_dot = joint_error(signals)
     e_dot, filtered = error_rate(signals, options, e_dot)
     friction = FrictionTerms(robot, qd, options["friction"])
     adapted = AdaptedLinks(robot, signals, options)
 
-    feedforward = adapted.effort(q, qd, reference.qd, reference.qdd)
-    effort = K_p * e + K_d * e_dot + feedforward + friction.torque(reference.qd)
-    next_state = {**filtered}
+    model = adapted.effort(q, qd, reference.qd, reference.qdd) + friction.torque(reference.qd)
+    observer = adapted.observer(friction.torque(qd)) if options[disturbance.OPTION.name] == "observed" else None
+    rejected = disturbance.Disturbance(signals, options, model, observer)
+    effort = model + K_p * e + K_d * e_dot + rejected.effort
+    next_state = {**filtered, **rejected.next_state}
     if adapted.links:
         error = e_dot + error_weight(signals, 1.0) * reciprocal(1.0 + ca.norm_2(e)) * e
-        Y = adapted.regressor(q, qd, reference.qd, reference.qdd)
-        next_state |= adapted.step(Y, error, K_d, K_p * reciprocal(K_d + TINY))
-    telemetry = {"joint_error": e, **adapted.telemetry}
+        Y, damping = adapted.regressor(q, qd, reference.qd, reference.qdd), K_d
+        if observer is not None and not adapted.predicts:
+            error, Y = ca.vertcat(error, observer.told(K_d)), ca.vertcat(Y, observer.W)
+            damping = ca.vertcat(K_d, K_d)
+        next_state |= adapted.step(Y, error, damping, K_p * reciprocal(K_d + TINY))
+    next_state |= observer.next_state if observer is not None else {}
+    telemetry = {"joint_error": e, **adapted.telemetry, **rejected.telemetry}
     return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, next_state, telemetry)

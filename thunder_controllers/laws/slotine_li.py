@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thunder_controllers.laws.outside import efforts
+from thunder_controllers.laws.outside import disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.gains import error_bandwidth_gain, joint_damping_gain
 from thunder_controllers.laws.parts.task import joint_error
@@ -21,7 +21,7 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     """
     signals = Signals(robot, ReferenceKind.JOINT)
     Lambda = error_bandwidth_gain(robot, signals)
-    K_d = joint_damping_gain(robot, signals, efforts.left_for_damping(robot, options))
+    K_d = joint_damping_gain(robot, signals, disturbance.left_for_damping(robot, options))
     e, _ = joint_error(signals)
     signals.describe_telemetry("s", size=robot.n, unit="rad/s", doc="s = q̇_r − q̇.")
 
@@ -29,7 +29,7 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     qd_r = signals.reference.qd + feedback
     s, qdd_r = qd_r - signals.qd, signals.time_derivative(qd_r)
     model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda)
-    outside = efforts.OutsideEfforts(robot, signals, options, model, s, K_d)
+    outside = efforts.OutsideEfforts(robot, signals, options, model, s)
     return signals.law(
         "slotine_li",
         "Joint-space adaptive control with the Slotine–Li regressor.",

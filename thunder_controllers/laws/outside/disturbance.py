@@ -7,7 +7,8 @@ import numpy as np
 
 from thunder_controllers.laws.outside.contact import ContactDetection
 from thunder_controllers.laws.outside.observer import MomentumObserver
-from thunder_controllers.laws.parts.gains import disturbance_bandwidth
+from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 
 SX = ca.SX
@@ -21,34 +22,52 @@ OPTION = Option(
 UPPER_SHARE = 0.5
 """Most that a joint's disturbance is by default, of its effort limit: the rest is left for the model and feedback."""
 
+UNIT = "N·m|N"
+
 UNLIMITED = 50.0
 """The same where a joint has no effort limit [N·m or N]: as for the estimate of an offset."""
 
 
-class Disturbance:
-    """d̂ of each joint, which the effort has beside the model and K_d s, |d̂_i| ≤ its bound.
+IMPEDANCE_OPTION = Option(
+    OPTION.name, "Take up what leaves an error at rest by an integral, or nothing.", ("none", "integral")
+)
+"""The option of an impedance, which people and walls push: an observer would take their forces up."""
 
-    integral: d̂ = K_i z, ż = s, K_i = k K_d. V grows by ½ zᵀK_i z, and its rate is that of the law without: −sᵀK_d s
-    stays. At its bound d̂ keeps its value while s_i points outward, which takes −s_i d̂_i ≤ 0 from the rate. A host keeps
-    it while the effort saturates, as it keeps estimates.
+
+def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
+    """Return the largest eigenvalue of M⁻¹K_d by default: `fastest`, less K_o where an observer has its part [1/s]."""
+    is_observed = options[OPTION.name] == "observed"
+    return fastest - disturbance_bandwidth(robot, fastest) if is_observed else fastest
+
+
+class Disturbance:
+    """d̂ of each joint, which the effort has beside the model's and K_d s, |d̂_i| ≤ its bound.
+
+    integral: d̂ = K_i z, ż = s, K_i = k K_d. V grows by ½ zᵀK_i z, and its rate stays −sᵀK_d s. At its bound d̂ keeps
+    its value while s_i points outward, which takes s_i d̂_i ≥ 0 from the rate. It is computed as k/(d/dt + k) of the
+    applied effort less that of the model, which is the same where the effort is applied as commanded; where a host
+    clamps it, nothing winds up [Åström & Hägglund 2006, §3.5].
 
     observed: d̂ = −r of the `MomentumObserver`. With r = −W π̃ the law has V̇ = −sᵀK_d s + sᵀr, and an adaptation that is
     told r, π̂̇ = Γ⁻¹(Y_rᵀs − WᵀR r), adds −rᵀR r: the rate is not positive for R ≥ ¼ K_d⁻¹, and with R = K_d⁻¹, the
     default, it is at most −½ (sᵀK_d s + rᵀK_d⁻¹r). What the parameters explain leaves r; what no body explains stays.
     The observer sees the effort that was applied, so that nothing winds up.
 
+    In laws without s the integral is that of their feedback, d̂̇ = k(K_p e + K_d ė) or its like. The error of a joint is
+    then M s³ + K_d s² + (K_p + k K_d) s + k K_p, stable for K_d (K_p + k K_d) > M k K_p [Routh].
+
     Args:
-        signals: Where the gains disturbance_upper and integral_bandwidth, the state `disturbance_hat` and the telemetry
-            `disturbance` are declared.
+        signals: Where the gains disturbance_upper and integral_bandwidth, the states `disturbance_hat`,
+            `effort_before` and `is_integrating`, and the telemetry `disturbance` are declared.
         options: Options of the law, OPTION among them.
-        s: Error of the velocity that the law feeds back (n,).
-        K_d: Feedback on s (n,).
+        effort: The law's effort without feedback, K_d s, and d̂ (n,).
         observer: The observer, with disturbance=observed.
-        contact: Contacts, where they are told: −d̂ goes to the usual r̄ then, and back to r, as fast as r is found.
+        bandwidth: Default of k [1/s].
+        contact: Contacts, where they are told: −d̂ goes to the usual r̄ then, and back to r, as fast as r is found; the
+            integral keeps its value.
 
     Attributes:
         effort: d̂ (n,) [N·m or N], zero with disturbance=none.
-        held: States that keep their values in a contact.
         next_state: Next values of the states that are declared.
         telemetry: Values to report.
     """
@@ -57,60 +76,62 @@ class Disturbance:
         self,
         signals: Signals,
         options: Options,
-        s: SX,
-        K_d: SX,
+        effort: SX,
         observer: MomentumObserver | None = None,
         contact: ContactDetection | None = None,
+        bandwidth: float | None = None,
     ) -> None:
-        n, choice = signals.robot.n, options[OPTION.name]
-        self.effort, self.held = SX.zeros(n), dict[str, SX]()
-        self.next_state, self.telemetry = dict[str, SX](), dict[str, SX]()
+        self._bandwidth = disturbance_bandwidth(signals.robot) if bandwidth is None else bandwidth
+        self._signals, n, choice = signals, signals.robot.n, options[OPTION.name]
+        self.effort, self.next_state, self.telemetry = SX.zeros(n), dict[str, SX](), dict[str, SX]()
         if choice == "none":
             return
         limits = signals.robot.model.limits("effort")
-        unit, upper = "N·m|N", np.where(np.isfinite(limits), UPPER_SHARE * limits, UNLIMITED)
         most = signals.gain(
             "disturbance_upper",
             size="joints",
-            default=upper,
+            default=np.where(np.isfinite(limits), UPPER_SHARE * limits, UNLIMITED),
             bounds=(0.0, 1e4),
-            unit=unit,
+            unit=UNIT,
             doc="Bound of the effort that takes up a disturbance, either way.",
         )
+        found = self._integral(effort, contact) if observer is None else -self._taken_up(observer, contact)
+        self.effort = SX(ca.fmin(ca.fmax(found, -most), most))
         if observer is None:
-            k = signals.gain(
-                "integral_bandwidth",
-                default=disturbance_bandwidth(signals.robot),
-                bounds=(0.0, 1e3),
-                unit="1/s",
-                doc="Integral of s, K_i over K_d.",
-            )
-            self.effort = signals.state(
-                "disturbance_hat",
-                size=n,
-                default=0.0,
-                bounds=(-upper, upper),
-                unit=unit,
-                doc="Integral of s times K_i: the effort of each joint that takes up a disturbance.",
-                adapted=True,
-            )
-            self.held["disturbance_hat"] = self.effort
-            self.next_state["disturbance_hat"] = _within(self.effort + signals.dt * k * K_d * s, most)
-        else:
-            r = observer.residual
-            if contact is not None:
-                doc = "Share of the observed disturbance that is taken up; the rest is the usual one."
-                share = signals.state("disturbance_share", default=1.0, unit="1", doc=doc)
-                a = ca.exp(-observer.K_o * signals.dt)
-                share = a * share + (1.0 - a) * (1.0 - contact.is_touched)
-                self.next_state["disturbance_share"] = share
-                r = share * r + (1.0 - share) * contact.usual
-            self.effort = _within(-r, most)
+            self.next_state["disturbance_hat"] = self.effort
         doc = "Effort of each joint that takes up a disturbance."
-        signals.describe_telemetry("disturbance", size=n, unit=unit, doc=doc)
+        signals.describe_telemetry("disturbance", size=n, unit=UNIT, doc=doc)
         self.telemetry["disturbance"] = self.effort
 
+    def _integral(self, effort: SX, contact: ContactDetection | None) -> SX:
+        """Return d̂ after a period, by the effort that was applied in it."""
+        signals, n = self._signals, self._signals.robot.n
+        k = signals.gain(
+            "integral_bandwidth",
+            default=self._bandwidth,
+            bounds=(0.0, 1e3),
+            unit="1/s",
+            doc="k of the integral of s, K_i/K_d.",
+        )
+        doc = "Effort of each joint that takes up a disturbance, K_i times the integral of s."
+        d_hat = signals.state("disturbance_hat", size=n, default=0.0, unit=UNIT, doc=doc)
+        doc = "Effort that the law had beside K_d s and the integral, one step before."
+        before = signals.state("effort_before", size=n, default=0.0, unit=UNIT, doc=doc)
+        begun = signals.state("is_integrating", default=0.0, unit="1", doc="1 from the second step on, 0 before.")
+        self.next_state |= {"effort_before": effort, "is_integrating": SX(1.0)}
+        share = begun * (1.0 - ca.exp(-k * signals.dt))
+        if contact is not None:
+            share *= 1.0 - contact.is_touched
+        return SX(d_hat + share * (signals.applied_effort - before - d_hat))
 
-def _within(effort: SX, most: SX) -> SX:
-    """Return each effort, within its bound either way."""
-    return SX(ca.fmin(ca.fmax(effort, -most), most))
+    def _taken_up(self, observer: MomentumObserver, contact: ContactDetection | None) -> SX:
+        """Return r, or what it usually is in a contact."""
+        r = observer.residual
+        if contact is None:
+            return r
+        doc = "Share of the observed disturbance that is taken up; the rest is the usual one."
+        share = self._signals.state("disturbance_share", default=1.0, unit="1", doc=doc)
+        a = ca.exp(-observer.K_o * self._signals.dt)
+        share = a * share + (1.0 - a) * (1.0 - contact.is_touched)
+        self.next_state["disturbance_share"] = share
+        return SX(share * r + (1.0 - share) * contact.usual)

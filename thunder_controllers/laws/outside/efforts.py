@@ -21,12 +21,6 @@ OPTIONS = (contact.OPTION, disturbance.OPTION)
 """Options of a law that has this part."""
 
 
-def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
-    """Return the largest eigenvalue of M⁻¹K_d by default: `fastest`, less K_o where an observer has its part [1/s]."""
-    is_observed = options[disturbance.OPTION.name] == "observed"
-    return fastest - disturbance_bandwidth(robot, fastest) if is_observed else fastest
-
-
 class OutsideEfforts:
     """The disturbance that a law takes up, and the contacts for which its adaptation waits.
 
@@ -39,7 +33,7 @@ class OutsideEfforts:
         options: Options of the law, OPTIONS among them.
         model: What is adapted, friction too.
         s: q̇_r − q̇, (n,).
-        K_d: Feedback on s (n,).
+        feedback: Effort that the law has beside the model's, K_d s, and d̂, (n,).
         fastest: Largest eigenvalue of M⁻¹K_d that the loop bears, K_o included [1/s].
 
     Attributes:
@@ -57,7 +51,7 @@ class OutsideEfforts:
         options: Options,
         model: SplitDynamics,
         s: SX,
-        K_d: SX,
+        feedback: SX | float = 0.0,
         fastest: float = FASTEST["default"],
     ) -> None:
         self._model, self._s, self._contact, self.telemetry = model, s, None, dict[str, SX]()
@@ -65,7 +59,7 @@ class OutsideEfforts:
         self._observer = None
         if is_observed or touched != "none":
             bandwidth = disturbance_bandwidth(robot, fastest) if is_observed else OBSERVER_BANDWIDTH
-            self._observer = model.observer(bandwidth)
+            self._observer = model.observer(bandwidth, is_observed)
             doc = "Effort of each joint from outside, as the estimates in use have it."
             signals.describe_telemetry("external_torque", size=robot.n, unit="N·m|N", doc=doc)
             self.telemetry["external_torque"] = self._observer.residual
@@ -75,7 +69,7 @@ class OutsideEfforts:
             self._contact = ContactDetection(signals, self._observer, model.rubs)
             self.telemetry |= self._contact.telemetry
         self._hears = self._observer if is_observed else None
-        self._disturbance = Disturbance(signals, options, s, K_d, self._hears, self._contact)
+        self._disturbance = Disturbance(signals, options, model.effort + feedback, self._hears, self._contact)
         self.telemetry |= self._disturbance.telemetry
         self.effort = self._disturbance.effort
 
@@ -85,7 +79,6 @@ class OutsideEfforts:
         found = model.step(self._s, self._hears)
         found |= self._disturbance.next_state
         if contact is not None:
-            held = {**model.estimates, **self._disturbance.held}
-            found |= {name: ca.if_else(contact.is_touched, now, found[name]) for name, now in held.items()}
+            found |= {name: ca.if_else(contact.is_touched, now, found[name]) for name, now in model.estimates.items()}
             found |= contact.next_state
         return found | (self._observer.next_state if self._observer is not None else {}) | dict(next_state)

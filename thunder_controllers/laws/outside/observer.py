@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import casadi as ca
 
+from thunder_controllers.laws.adaptation.limit import TINY
 from thunder_controllers.laws.adaptation.prediction import PredictionError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -56,6 +58,16 @@ class MomentumObserver:
         )
         prediction = self._predicted("observer_", self.K_o)
         self.residual, self.W = -prediction.error, prediction.W
+
+    def told(self, K_d: SX) -> SX:
+        """Return −ρ K_d⁻¹r, what adapts the estimates below s (n,); declares the gain handover, ρ.
+
+        Args:
+            K_d: Feedback of the law on s (n,).
+        """
+        doc = "ρ: the estimates adapt by the residual of the observer times ρ/K_d, as by s."
+        rho = self._signals.gain("handover", default=1.0, bounds=(0.0, 100.0), unit="1", doc=doc)
+        return SX(-rho * self.residual * reciprocal(K_d + TINY))
 
     def slower(self, prefix: str, rate: SX) -> SX:
         """Return the residual (n,) of another filter, of that rate [1/s]; the names of its states have that prefix."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation import mask
-from thunder_controllers.laws.adaptation.limit import TINY, AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
 from thunder_controllers.laws.outside.observer import MomentumObserver
@@ -19,7 +19,6 @@ from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
-from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -144,18 +143,19 @@ class SplitDynamics:
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
 
-    def observer(self, bandwidth: float) -> MomentumObserver:
+    def observer(self, bandwidth: float, takes_up: bool) -> MomentumObserver:
         """Return the observer of what these estimates do not explain.
 
         Args:
             bandwidth: Default of its K_o [1/s].
+            takes_up: Whether its residual is fed back: friction that nothing feeds forward is then a part of it.
         """
-        known = FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
-        loss = known - self._robot.model.effort_offsets if self.friction is None else self.rubs
+        loss = self.rubs + self.offsets
+        if self.friction is None and not takes_up:
+            loss += FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
+            loss -= self._robot.model.effort_offsets
         pi, rotors = self.estimates.get("pi_hat", SX(0, 1)), self.estimates.get("rotor_hat")
-        return MomentumObserver(
-            self._robot, self._signals, self.links, pi, loss + self.offsets, rotors, bandwidth=bandwidth
-        )
+        return MomentumObserver(self._robot, self._signals, self.links, pi, loss, rotors, bandwidth=bandwidth)
 
     @property
     def rubs(self) -> SX:
@@ -170,7 +170,7 @@ class SplitDynamics:
         Args:
             s: q̇_r − q̇, (n,).
             observer: Takes up what the estimates do not explain, so that s does not show it: by its residual r they
-                adapt as well, π̂̇ = Γ⁻¹(Y_gᵀs − W_gᵀR r), R = ρ K_d⁻¹, ρ the gain `handover`. Like Y_g, W_g is gravity's
+                adapt as well, π̂̇ = Γ⁻¹(Y_gᵀs − W_gᵀR r), as `MomentumObserver.told` has R r. Like Y_g, W_g is gravity's
                 regressor at rest. A scheme that predicts the effort has an error like r by itself.
         """
         found: dict[str, SX] = {}
@@ -181,15 +181,8 @@ class SplitDynamics:
         s = self._robustness.outside_dead_zone(s)
         regressor = self._Y_g if self._scheme else SX(0, 0)
         if observer is not None and not (self._scheme and self._scheme.predicts):
-            rho = self._signals.gain(
-                "handover",
-                default=1.0,
-                bounds=(0.0, 100.0),
-                unit="1",
-                doc="ρ: the estimates adapt by the residual of the observer times ρ/K_d, as by s.",
-            )
             K_d = SX(SX.ones(s.numel()) * K_d)
-            s, K_d = ca.vertcat(s, -rho * observer.residual * reciprocal(K_d + TINY)), ca.vertcat(K_d, K_d)
+            s, K_d = ca.vertcat(s, observer.told(K_d)), ca.vertcat(K_d, K_d)
             regressor = self._with_filtered(observer)
         if self.friction:
             found |= self.friction.step(s, K_d, self.limit)

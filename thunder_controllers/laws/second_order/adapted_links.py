@@ -9,6 +9,8 @@ import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
 from thunder_controllers.laws.adaptation.scheme import Adaptation
+from thunder_controllers.laws.outside.observer import MomentumObserver
+from thunder_controllers.laws.parts.gains import disturbance_bandwidth
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
@@ -72,6 +74,17 @@ class AdaptedLinks:
         """M̂, Ĉ, Ĝ at signals.q."""
         robot, scheme = self._robot, self._scheme
         return robot.dynamics if scheme is None else estimated(robot, self._signals.q, self.links, scheme.estimate)
+
+    def observer(self, loss: SX) -> MomentumObserver:
+        """Return the observer of what the model in use, with this friction and these offsets (n,), does not explain."""
+        pi = self._scheme.estimate if self._scheme else SX(0, 1)
+        bandwidth = disturbance_bandwidth(self._robot)
+        return MomentumObserver(self._robot, self._signals, self.links, pi, loss, bandwidth=bandwidth)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the scheme has an error of the predicted effort by itself."""
+        return self._scheme is not None and self._scheme.predicts
 
     def step(self, W: SX, error: SX, damping: SX, bandwidth: SX) -> dict[str, SX]:
         """Next states: π̂̇ = Γ⁻¹Wᵀ error, as the scheme has it.
