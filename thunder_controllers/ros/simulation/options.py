@@ -54,5 +54,6 @@ def _plant_options(parameters: Values) -> PlantOptions:
 
 def _per_joint(parameters: Values, kind: type[Noise | Friction]) -> dict[str, Any]:
     """Read a group of parameters named as the model is: one value stands for all joints; none is zero."""
-    given = {name: parameters[f"{kind.__name__.lower()}.{name}"] for name in kind.model_fields}
+    keys = {name: f"{kind.__name__.lower()}.{name}" for name in kind.model_fields}
+    given = {name: parameters[key] for name, key in keys.items() if key in parameters}
     return {name: values if len(values) > 1 else sum(values, 0.0) for name, values in given.items()}
