@@ -41,7 +41,9 @@ SENSORS = (
     {"type": "dropout", "joints": ["j1"], "probability": 0.2, "start": 0.05},
     {"type": "late_samples", "joints": ["j2"], "steps": 3},
 )
-STICKING = Friction(viscous=0.2, coulomb=(1.0, 1.5, 0.5), static=(2.0, 2.5, 1.0), deflection=(1e-3, 2e-3, 5e-4))
+STICKING = Friction(
+    viscous=0.2, coulomb=(1.0, 1.5, 0.5), static=(2.0, 2.5, 1.0), deflection=(1e-3, 2e-3, 5e-4), load=0.1
+)
 
 
 @pytest.fixture(scope="module")

@@ -136,6 +136,27 @@ def test_a_way_stretches_bristles_the_same_in_one_piece_or_many_and_never_beyond
         assert (np.abs(whole.stretch) <= whole.deflection).all()
 
 
+def test_a_loaded_joint_slides_at_a_level_that_is_a_share_of_its_effort_higher() -> None:
+    one, v = bristles(coulomb=1.0, static=2.0, load=(0.1, 0.0)), np.array([0.3, 0.3])
+    one.press(np.array([-20.0, -20.0]))
+    one.follow(1.0 * v, 1.0)
+    level = 1.0 + np.exp(-9.0)
+    np.testing.assert_allclose(one.effort(np.zeros(2), 0.0, v), [level + 2.0, level], rtol=1e-12)
+
+
+@engines
+def test_a_loaded_joint_holds_more_than_its_static_level(engine: Callable[..., Plant]) -> None:
+    """It slips under τ where τ exceeds F_s + 0.2 τ: at 2.5 of F_s = 2."""
+    ends = []
+    for effort in (2.2, 2.7):
+        plant = pendulum(engine, friction={**FRICTION, "load": 0.2})
+        plant.reset([0.0])
+        for k in range(3000):
+            plant.step(np.array([min(effort, 2.0 * k * PERIOD)]))
+        ends.append(plant.qd[0])
+    assert abs(ends[0]) < 1e-3 and ends[1] > 0.1
+
+
 @pytest.mark.slow
 def test_an_arm_left_alone_loses_what_its_friction_takes() -> None:
     """Trapezoids of F q̇ − σ0 z ż over periods: some per mille of what is lost; and energy never rises."""
@@ -241,6 +262,7 @@ def test_joints_that_are_not_there_are_refused() -> None:
     [
         ({"friction": {"coulomb": 1.0, "stribeck_velocity": 0.1}}, "stribeck_velocity of joints that do not stick"),
         ({"friction": {"coulomb": 1.0, "static": 2.0}, "integrator": "euler"}, "static friction with integrator euler"),
+        ({"friction": {"coulomb": 1.0, "load": 0.1}}, "load of joints that do not stick"),
         ({"friction": {"static": -1.0}}, "static"),
         ({"friction": {"coulomb": 1.0, "static": 2.0, "deflection": 0.0}}, "deflection"),
         ({"friction": {"coulomb": 1.0, "static": 2.0, "stribeck_velocity": 0.0}}, "stribeck_velocity"),

@@ -69,11 +69,12 @@ class Friction(Strict):
     coulomb: PerJoint = 0.0
     static: PerJoint | None = None  #: Level at which a joint breaks away [N·m or N]; None: joints do not stick.
     stribeck_velocity: PositivePerJoint = 0.1  #: About which friction falls from `static` to `coulomb` [rad/s or m/s].
+    load: PerJoint = 0.0  #: Share of the motor's effort that friction rises by, sliding or not [1].
     deflection: PositivePerJoint = 1e-3  #: Elastic way of a joint that sticks, up to the breakaway [rad or m].
 
     @model_validator(mode="after")
     def _sticks(self) -> Friction:
-        idle = sorted({"stribeck_velocity", "deflection"} & self.model_fields_set)
+        idle = sorted({"deflection", "load", "stribeck_velocity"} & self.model_fields_set)
         if self.static is None and idle:
             raise ValueError(f"{' and '.join(idle)} of joints that do not stick (valid: static beside it)")
         return self

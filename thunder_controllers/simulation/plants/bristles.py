@@ -25,12 +25,16 @@ class Bristles:
     g sgn(v): no motion makes it exceed F_s. σ0 is F_s over the deflection at which a joint breaks away. σ is F_s/v_S:
     at v_S the damping alone reaches F_s, and a bristle settles within deflection/v_S.
 
+    F_c and F_s are those of a joint without load: g, and the level of the breakaway, are greater by a share of the
+    effort of its motor [Bittencourt & Gunnarsson 2012].
+
     Attributes:
         joints: Places of the joints among the plant's n.
         coulomb: F_c, (m,) [N·m or N].
         static: F_s, (m,) [N·m or N].
         stribeck_velocity: v_S, (m,) [rad/s or m/s].
         deflection: F_s/σ0, (m,) [rad or m].
+        load: That share, (m,) [1].
         stretch: z, (m,) [rad or m].
     """
 
@@ -39,6 +43,7 @@ class Bristles:
     static: FloatArray
     stribeck_velocity: FloatArray
     deflection: FloatArray
+    load: FloatArray
     stretch: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +61,7 @@ class Bristles:
         """
         if friction is None or friction.static is None:
             return None
-        keys = ("coulomb", "static", "stribeck_velocity", "deflection")
+        keys = ("coulomb", "static", "stribeck_velocity", "deflection", "load")
         coulomb, static, *others = (per_joint(getattr(friction, key), names, f"{where}: friction") for key in keys)
         wrong = (coulomb > static) | ((coulomb == 0.0) & (static > 0.0))
         if wrong.any():
@@ -67,12 +72,16 @@ class Bristles:
 
     def relax(self) -> None:
         """Let no bristle be stretched."""
-        self.stretch = np.zeros(len(self.joints))
+        self.stretch = self._pressed = np.zeros(len(self.joints))
+
+    def press(self, effort: FloatArray) -> None:
+        """Load the joints with the efforts of their motors, (n,) [N·m or N], from now on."""
+        self._pressed = self.load * np.abs(effort[self.joints])
 
     def level(self, velocity: FloatArray) -> FloatArray:
         """g(v), (m,): friction of steady sliding [N·m or N]."""
         more = self.static - self.coulomb
-        return np.asarray(self.coulomb + more * np.exp(-((velocity / self.stribeck_velocity) ** 2)))
+        return np.asarray(self.coulomb + self._pressed + more * np.exp(-((velocity / self.stribeck_velocity) ** 2)))
 
     def stretched(self, moved: FloatArray, elapsed: float) -> FloatArray:
         """Stretch z, (m,), after all n joints moved on by `moved` [rad or m] in the time `elapsed` [s].

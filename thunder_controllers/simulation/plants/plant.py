@@ -272,7 +272,10 @@ class Plant(ABC):
 
     def _move(self, motor: FloatArray, steps: int) -> None:
         """Integrate under a constant effort of the motors, and what faults make of it."""
-        self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
+        given = self.faults.act(self.time, motor) if self.options.faults else motor
+        if self.bristles is not None:
+            self.bristles.press(given)
+        self._integrate(given, steps)
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         """What the motors are to give: by their gain of the command, and of what the robot itself adds, shape (n,)."""
