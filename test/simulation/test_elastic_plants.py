@@ -158,6 +158,27 @@ def test_it_moves_as_mujoco_does(arm: str, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+def test_links_that_stick_move_as_in_mujoco_and_a_load_that_comes_later_leaves_time_as_it_is() -> None:
+    sticking = Friction(viscous=0.5, coulomb=1.0, static=2.0)
+    options = {"friction": sticking, "payloads": (LOAD.model_copy(update={"time": 0.05}),)}
+    model, rng = with_springs(load_robot("panda"), ARMS["all joints"]), np.random.default_rng(4)
+    ours, theirs = plant_of(model, **options), mujoco_of(model, **options)
+    for plant in (ours, theirs):
+        plant.reset(HOME, np.full(7, 0.05))
+    for _ in range(100):
+        effort = ours.holding_effort() + rng.uniform(-3.0, 3.0, 7)
+        ours.step(effort)
+        theirs.step(effort)
+    np.testing.assert_allclose(states(ours), states(theirs), rtol=0, atol=1e-8)
+    for friction in (sticking, None):
+        plant = mujoco_of(model, **{**options, "friction": friction})
+        plant.reset(HOME)
+        for _ in range(60):
+            plant.step(plant.holding_effort())
+        assert plant.time == pytest.approx(0.06, rel=1e-9)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [plant_of, mujoco_of])
 def test_at_rest_springs_hold_the_links_and_loads_that_come_later_swing(engine: Any) -> None:
     plant = engine(load_robot("panda_elastic"), payloads=(LOAD.model_copy(update={"time": 0.05}),))

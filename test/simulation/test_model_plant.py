@@ -41,6 +41,9 @@ SENSORS = (
     {"type": "dropout", "joints": ["j1"], "probability": 0.2, "start": 0.05},
     {"type": "late_samples", "joints": ["j2"], "steps": 3},
 )
+STICKING = Friction(
+    viscous=0.2, coulomb=(1.0, 1.5, 0.5), static=(2.0, 2.5, 1.0), deflection=(1e-3, 2e-3, 5e-4), load=0.1
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +85,8 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
         {"faults": ({"type": "wrench", "link": "l2", "force": (3.0, 5.0, -8.0), "torque": (1.0, 2.0, 3.0)},)},
         {"faults": MOTORS},
         {"faults": SENSORS},
+        {"friction": STICKING},
+        {"friction": STICKING, "faults": BLOCKS, "payloads": (BOX.model_copy(update={"time": 0.05}),), "substeps": 2},
     ],
     ids=[
         *(
@@ -96,6 +101,7 @@ def _moved(plant: Plant, steps: int = 200) -> FloatArray:
             "sensors",
         ),
         *("payload for a while", "rotors and blocks", "rotors", "offsets", "wrench", "motors", "samples"),
+        *("stiction", "stiction, blocks and a late payload"),
     ],
 )
 def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str, Any]) -> None:

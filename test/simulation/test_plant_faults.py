@@ -47,7 +47,10 @@ def _run(plant: MujocoPlant, efforts: FloatArray) -> FloatArray:
     return states
 
 
-@pytest.mark.parametrize("friction", [None, {"viscous": 0.2}, {"coulomb": 0.5}, {"coulomb": 20.0}])
+RUBBING = [None, {"viscous": 0.2}, {"coulomb": 0.5}, {"coulomb": 20.0}, {"coulomb": 1.0, "static": 2.0}]
+
+
+@pytest.mark.parametrize("friction", RUBBING)
 def test_a_blocked_joint_slows_down_at_its_rate_whatever_the_efforts(friction: dict[str, float] | None) -> None:
     """q̈₂ = −λ q̇₂: q̇₂ = q̇₂(0) e^−λt; RK4 leaves 1e-11. The last friction holds the other joints fast."""
     states = _run(_arm({"type": "block", "joints": ["j2"], "rate": 5.0}, friction=friction), _efforts(500))

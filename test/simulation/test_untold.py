@@ -45,6 +45,14 @@ def test_a_law_that_compensates_the_files_friction_needs_it_there() -> None:
     assert _notes("pd_plus", known=RUBBING) == []
 
 
+def test_friction_that_sticks_is_said_whatever_the_file_has() -> None:
+    sticks = {"viscous": [0.0, 0.5, 0.0], "coulomb": [0.0, 0.2, 0.0], "static": [0.0, 0.3, 0.0]}
+    (note,) = _notes("pd_plus", known=RUBBING, friction=sticks)
+    assert "Coulomb up to 0.2, static up to 0.3: j2), and pd_plus compensates what" in note
+    (note,) = _notes("slotine_li", friction=sticks)
+    assert "static up to 0.3: j2) that slotine_li was not told of" in note
+
+
 def test_friction_of_the_file_that_the_plant_lacks_is_said_to_push() -> None:
     (note,) = _notes("pd_plus", urdf=ARM, known=RUBBING)
     assert "more friction than the plant (j2)" in note and "friction: none" in note

@@ -66,6 +66,7 @@ def _check_options(plant: MujocoPlant) -> None:
         "torque_lag": bool(numbers(options.torque_lag).any()),
         "drive_gain": bool((numbers(options.drive_gain) != 1.0).any()),
         "payloads of later times": any(body.time > 0.0 or body.until is not None for body in options.payloads),
+        "static friction": plant.bristles is not None,
         "faults": bool(options.faults),
         "contacts": options.contacts,
         "wrapped positions": bool(options.wrapped),

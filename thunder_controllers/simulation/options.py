@@ -60,10 +60,24 @@ class Payload(Body):
 
 
 class Friction(Strict):
-    """Joint friction of the plant: viscous [N·m·s/rad or N·s/m] and Coulomb [N·m or N]."""
+    """Joint friction of the plant: viscous [N·m·s/rad or N·s/m] and Coulomb [N·m or N], and how it sticks: `Bristles`.
+
+    Joints that slide want a `stribeck_velocity` and a `deflection` of their own: the defaults are for those that turn.
+    """
 
     viscous: PerJoint = 0.0
     coulomb: PerJoint = 0.0
+    static: PerJoint | None = None  #: Level at which a joint breaks away [N·m or N]; None: joints do not stick.
+    stribeck_velocity: PositivePerJoint = 0.1  #: About which friction falls from `static` to `coulomb` [rad/s or m/s].
+    load: PerJoint = 0.0  #: Share of the motor's effort that friction rises by, sliding or not [1].
+    deflection: PositivePerJoint = 1e-3  #: Elastic way of a joint that sticks, up to the breakaway [rad or m].
+
+    @model_validator(mode="after")
+    def _sticks(self) -> Friction:
+        idle = sorted({"deflection", "load", "stribeck_velocity"} & self.model_fields_set)
+        if self.static is None and idle:
+            raise ValueError(f"{' and '.join(idle)} of joints that do not stick (valid: static beside it)")
+        return self
 
 
 class Noise(Strict):
@@ -137,6 +151,12 @@ class PlantOptions(Strict):
             numbers(self.noise.qd_std).any() or numbers(self.noise.qd_resolution).any()
         ):
             raise ValueError("noise of velocities beside velocity: differences (valid: noise of q, or velocity: exact)")
+        return self
+
+    @model_validator(mode="after")
+    def _integrates_bristles(self) -> PlantOptions:
+        if self.friction is not None and self.friction.static is not None and self.integrator != "rk4":
+            raise ValueError(f"static friction with integrator {self.integrator} (valid: rk4)")
         return self
 
     @model_validator(mode="after")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from thunder_controllers.fields import checked
 from thunder_controllers.package_uri import resolve_file, resolve_packages
 from thunder_controllers.ros.common.declarations import Values
-from thunder_controllers.simulation.options import Friction, Noise, Payload, PlantOptions
+from thunder_controllers.simulation.options import Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.readers.command_options import named_values
@@ -47,12 +48,12 @@ def payload_of(parameters: Values, ee_link: str) -> Payload:
 def _plant_options(parameters: Values) -> PlantOptions:
     data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay", "torque_lag")}
     if parameters["friction.viscous"] or parameters["friction.coulomb"]:
-        data["friction"] = _per_joint(parameters, Friction)
-    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, Noise)}
+        data["friction"] = _per_joint(parameters, "friction", ("viscous", "coulomb"))
+    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, "noise", Noise.model_fields)}
     return checked(PlantOptions, data, "parameter plant")
 
 
-def _per_joint(parameters: Values, kind: type[Noise | Friction]) -> dict[str, Any]:
-    """Read a group of parameters named as the model is: one value stands for all joints; none is zero."""
-    given = {name: parameters[f"{kind.__name__.lower()}.{name}"] for name in kind.model_fields}
+def _per_joint(parameters: Values, group: str, names: Iterable[str]) -> dict[str, Any]:
+    """Read a group of parameters: one value stands for all joints; none is zero."""
+    given = {name: parameters[f"{group}.{name}"] for name in names}
     return {name: values if len(values) > 1 else sum(values, 0.0) for name, values in given.items()}

@@ -21,7 +21,8 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
     Bodies, payloads, friction, rotors, offsets, noise, gain, lag and seed may differ.
     """
     options = plant.options
-    if not isinstance(plant, ModelPlant) or plant.springs is not None or options.faults or options.position_sensor:
+    alone = plant.springs is not None or plant.bristles is not None or options.faults or options.position_sensor
+    if not isinstance(plant, ModelPlant) or alone:
         return None
     return (
         plant.library_hash,

@@ -16,7 +16,7 @@ from thunder_controllers.host import Library, RigidArms
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import Friction, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
-from thunder_controllers.simulation.plants.springs import FINEST_WAVE, LARGEST_STEP, Springs
+from thunder_controllers.simulation.plants.springs import LARGEST_STEP, Springs
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.model import Link, RobotModel
@@ -30,6 +30,7 @@ class ModelPlant(Plant):
 
     Where a joint is elastic, τ is k + d of its spring, and the motor moves by Mm ẍ = τ_m − dm − k − d: `Springs`.
     Friction, offsets, wrenches and blocks act on the link. A time step has as many parts as friction and springs need.
+    Where joints stick, τ_f is viscous friction and that of `Bristles`.
 
     The dynamics are those of the model's compiled library, articulated bodies, with inertial parameters and rotors as
     arguments: a library serves all robots that differ in these and in friction. A body may be a point without
@@ -73,7 +74,8 @@ class ModelPlant(Plant):
         self.offsets = self._effort_offsets(model.effort_offsets)
         orders = zip(*(link.friction for link in self.robot.links), strict=True)
         self._viscous = np.array(list(orders)).reshape(-1, self.n)
-        self._coulomb = np.array([link.coulomb for link in self.robot.links])
+        sticks = self.bristles is not None  # Coulomb friction is the bristles' then
+        self._coulomb = np.array([0.0 if sticks else link.coulomb for link in self.robot.links])
         self._compile()
         self._limit = np.array([link.joint.limits.effort for link in model.links])
         self._state_vector = np.zeros((2, self.n + len(model.elastic_joints)))  # of the joints, then of the motors
@@ -242,9 +244,11 @@ class ModelPlant(Plant):
         return torque
 
     def energy(self) -> float:
-        """½ q̇ᵀM q̇ + ½ ẋᵀMm ẋ and what the springs store, without gravity's potential [J]."""
+        """½ q̇ᵀM q̇ + ½ ẋᵀMm ẋ and what springs and bristles store, without gravity's potential [J]."""
         (q, x), (qd, xd) = (np.split(row, [self.n]) for row in self._state_vector)
         kinetic = 0.5 * float(qd @ self.mass_matrix(q) @ qd)
+        if self.bristles is not None:
+            kinetic += self.bristles.energy()
         if self.springs is None:
             return kinetic
         stored = self.springs.stiffness.energy(x - q[self.springs.joints])
@@ -252,12 +256,13 @@ class ModelPlant(Plant):
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         effort = np.clip(effort, -self._limit, self._limit)
-        if self.springs is None and not self.faults.loads_joints:
+        simple = self.springs is None and self.bristles is None
+        if simple and not self.faults.loads_joints:
             self._advance(effort, steps)
             return
         h, state = self.timestep, self._state_vector
         for _ in range(steps):
-            parts = self._rigid_parts(state[0]) if self.springs is None else self._parts_of_springs(self.springs)
+            parts = self._rigid_parts(state[0]) if simple else self._parts()
             for part in range(parts):
                 self._step(self.time + h * part / parts, h / parts, effort)
             self._steps += 1
@@ -278,13 +283,11 @@ class ModelPlant(Plant):
         """Of friction at rest, by joint."""
         return np.asarray(self._coulomb / self._smoothing + self._viscous[:1].sum(axis=0))
 
-    def _parts_of_springs(self, springs: Springs) -> int:
-        """The same where joints are elastic: fine enough for their fastest oscillation, too."""
+    def _parts(self) -> int:
+        """The same where joints are elastic or stick: fine enough for their fastest oscillation, too."""
         (q, x), (qd, xd) = (np.split(row, [self.n]) for row in self._state_vector)
-        stretch, rate = x - q[springs.joints], xd - qd[springs.joints]
-        fastest, damped = springs.rates(self._inverse_inertia(q), self._damping(), stretch, rate, xd)
-        finest = max(self.timestep * fastest / FINEST_WAVE, self.timestep * damped / LARGEST_STEP, 1.0)
-        return math.ceil(finest) if math.isfinite(finest) else 1
+        at = slice(0) if self.springs is None else self.springs.joints
+        return self._count_parts(self._inverse_inertia(q), self._damping(), x - q[at], xd - qd[at], xd)
 
     def _step(self, time: float, h: float, effort: FloatArray) -> None:
         """As `RigidArms` does, with springs and what depends on the motion."""
@@ -294,15 +297,20 @@ class ModelPlant(Plant):
             at = state + ahead * h * rate
             q, qd = at[:, :n]
             torque = pull = self._joint_torque(at, effort)
+            if self.bristles is not None:
+                torque = pull - self.bristles.effort(q - state[0, :n], ahead * h, qd)
             if self.faults.loads_joints:
-                torque = pull + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, pull))
+                torque = torque + self.faults.load(_Mechanics(self, time + ahead * h, q, qd, torque))
             rate[0] = at[1]
             rate[1, :n] = self.acceleration(q, qd, torque)
             if self.springs is not None:
                 joints = self.springs.joints
                 rate[1, n:] = self.springs.acceleration(effort[joints], pull[joints], at[1, n:])
             change += weight * rate
-        state += h / 6.0 * change
+        change *= h / 6.0
+        if self.bristles is not None:
+            self.bristles.follow(change[0, :n], h)
+        state += change
 
     def _gravity(self) -> FloatArray:
         return self._G(self._state_vector[0, ..., : self.n])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import PlantOptions
-from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_under_load
+from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_on_bristles, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (
     add_spring,
     body_inertia,
@@ -26,7 +26,7 @@ from thunder_controllers.simulation.plants.mujoco_model import (
     set_offsets,
 )
 from thunder_controllers.simulation.plants.plant import Plant
-from thunder_controllers.simulation.plants.springs import FINEST_WAVE, LARGEST_STEP, Springs
+from thunder_controllers.simulation.plants.springs import Springs
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Elasticity
@@ -61,6 +61,7 @@ class MujocoPlant(Plant):
     ) -> None:
         options = options or PlantOptions()
         super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
+        self._parts = 1
         self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         self._set_integration()
@@ -107,11 +108,10 @@ class MujocoPlant(Plant):
         self._order = np.array([model.joint(name).qposadr[0] for name in self.joints])
         springs = [] if self.springs is None else self.springs.elastic
         self._motor_order = np.array([model.joint(f"{name}_motor").qposadr[0] for name, _ in springs], dtype=np.intp)
-        if self.options.friction is not None:
-            for target, value in (
-                (model.dof_damping, self.options.friction.viscous),
-                (model.dof_frictionloss, self.options.friction.coulomb),
-            ):
+        model.opt.timestep = self.timestep / self._parts
+        if (friction := self.options.friction) is not None:
+            dry = friction.coulomb if self.bristles is None else 0.0
+            for target, value in ((model.dof_damping, friction.viscous), (model.dof_frictionloss, dry)):
                 target[self._order] = per_joint(value, self.joints, f"{self.where}: friction")
         self._qpos, self._qvel, self._ctrl = data.qpos, data.qvel, data.ctrl
         self._kinematics = mujoco.MjData(model)
@@ -130,17 +130,18 @@ class MujocoPlant(Plant):
         self._qvel[:] = 0.0
 
     def _settle(self) -> None:
-        self._parts = 1
-        if self.springs is None:
-            return
-        joints, held = self.springs.joints, self._gravity()[self.springs.joints]
-        self._qpos[self._motor_order] = self._qpos[self._order][joints] + self.springs.stiffness.inverse(held)
-        self._qvel[self._motor_order] = self._qvel[self._order][joints]
-        still = np.zeros(len(joints))
-        fastest, damped = self.springs.rates(
-            self._mechanics().inverse_inertia(), self.true_friction()[0], *3 * (still,)
-        )
-        self._parts = max(math.ceil(self.timestep * max(fastest / FINEST_WAVE, damped / LARGEST_STEP)), 1)
+        if self.springs is not None:
+            joints, held = self.springs.joints, self._gravity()[self.springs.joints]
+            self._qpos[self._motor_order] = self._qpos[self._order][joints] + self.springs.stiffness.inverse(held)
+            self._qvel[self._motor_order] = self._qvel[self._order][joints]
+        if self.springs is not None or self.bristles is not None:
+            self._divide()
+
+    def _divide(self) -> None:
+        """Set the parts of an integration step to what the arm needs where it is, its springs at rest."""
+        still = np.zeros(len(self._motor_order))
+        damping = self.model.dof_damping[self._order]
+        self._parts = self._count_parts(self._mechanics().inverse_inertia(), damping, still, still, still)
         self.model.opt.timestep = self.timestep / self._parts
 
     def _read_motors(self, x: FloatArray, xd: FloatArray) -> None:
@@ -167,7 +168,10 @@ class MujocoPlant(Plant):
 
     def true_friction(self) -> FloatArray:
         """Viscous [N·m·s/rad or N·s/m] and Coulomb friction [N·m or N] of the joints, shape (2, n)."""
-        return np.array([self.model.dof_damping[self._order], self.model.dof_frictionloss[self._order]])
+        friction = np.array([self.model.dof_damping[self._order], self.model.dof_frictionloss[self._order]])
+        if self.bristles is not None:
+            friction[1, self.bristles.joints] = self.bristles.coulomb
+        return friction
 
     def read(self, q: FloatArray, qd: FloatArray) -> None:
         """Write the true state into `q` and `qd`, shape (n,) each."""
@@ -176,7 +180,15 @@ class MujocoPlant(Plant):
 
     def _integrate(self, effort: FloatArray, steps: int) -> None:
         self._ctrl[:] = effort  # the motors were added in the order of `joints`
-        steps *= self._parts
+        if self.bristles is None:
+            self._step(steps * self._parts)
+            return
+        for _ in range(steps):
+            self._divide()
+            for _ in range(self._parts):
+                step_on_bristles(self.model, self.data, self.bristles, self._order, partial(self._step, 1))
+
+    def _step(self, steps: int) -> None:
         if self.faults.loads_joints:
             step_under_load(self.model, self.data, steps, self.faults, self._order)
         else:

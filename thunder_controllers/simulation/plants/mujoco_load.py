@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.faults import Faults
+from thunder_controllers.simulation.plants.bristles import Bristles
 
 
 class MujocoMechanics:
@@ -49,6 +51,25 @@ class MujocoMechanics:
         effort, body = np.zeros(self._model.nv), self._data.body(link)
         mujoco.mj_applyFT(self._model, self._data, wrench[:3], wrench[3:], body.xpos, body.id, effort)
         return effort[self._order]
+
+
+def step_on_bristles(
+    model: Any, data: Any, bristles: Bristles, order: NDArray[np.intp], step: Callable[[], None]
+) -> None:
+    """Call `step`, which makes one integration step, with the friction of bristles among the passive efforts."""
+    start, time = data.qpos[order], data.time
+
+    def rub(model: Any, at: Any) -> None:
+        if at is data:  # MuJoCo asks for every arm, those that other threads move too
+            qd = at.qvel[order]
+            at.qfrc_passive[order] -= bristles.effort(at.qpos[order] - start, at.time - time, qd)
+
+    mujoco.set_mjcb_passive(rub)
+    try:
+        step()
+    finally:
+        mujoco.set_mjcb_passive(None)
+    bristles.follow(data.qpos[order] - start, model.opt.timestep)
 
 
 def step_under_load(model: Any, data: Any, steps: int, faults: Faults, order: NDArray[np.intp]) -> None:

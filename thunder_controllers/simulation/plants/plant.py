@@ -13,8 +13,9 @@ from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
 from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.plants.bristles import Bristles
 from thunder_controllers.simulation.plants.sensors import PositionSampler, Sample, Sensors
-from thunder_controllers.simulation.plants.springs import Springs
+from thunder_controllers.simulation.plants.springs import Springs, count_parts
 from thunder_dynamics.errors import DimensionError, NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import Inertia
 
@@ -75,6 +76,8 @@ class Plant(ABC):
         self.drive_gain = per_joint(options.drive_gain, self.joints, f"{where}: drive_gain")
         self._lag = _Lag(per_joint(options.torque_lag, self.joints, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
+        self.bristles = Bristles.of(options.friction, joints, where)
+        """Friction of joints that stick, if there are any; else friction is that of the law's model."""
         self._restart_sensors()
         for name in options.wrapped:
             if name not in self.joints:
@@ -111,6 +114,22 @@ class Plant(ABC):
     def _stiffness(self) -> FloatArray:
         """True stiffness of the springs over the described one, (n,)."""
         return per_joint(self.options.stiffness, self.joints, f"{self.where}: stiffness")
+
+    def _count_parts(self, inverse: FloatArray, damping: FloatArray, *motors: FloatArray) -> int:
+        """Parts that an integration step needs where joints are elastic or stick, see `count_parts`.
+
+        Args:
+            inverse: M⁻¹, (n, n).
+            damping: Of friction but the bristles', (n,).
+            motors: `stretch`, `rate` and `velocity` of `Springs.linearized`.
+        """
+        stiffness = np.zeros(self.n)
+        if self.bristles is not None:
+            at, damping = self.bristles.joints, damping.copy()
+            stiffness[at] += self.bristles.stiffness
+            damping[at] += 2.0 * self.bristles.damping  # ∂F/∂v at v = 0 of bristles stretched against the motion
+        arm = inverse, np.diag(stiffness), np.diag(damping)
+        return count_parts(self.timestep, *(arm if self.springs is None else self.springs.linearized(arm, *motors)))
 
     def _effort_offsets(self, described: ArrayLike) -> FloatArray:
         """True effort offsets (n,): those described, unless the options say otherwise."""
@@ -177,6 +196,8 @@ class Plant(ABC):
 
     def _hold(self) -> None:
         """Let commands on their way, drives and springs give what holds the arm still."""
+        if self.bristles is not None:
+            self.bristles.relax()
         self._settle()
         self._delay[:] = self.effort = self.holding_effort()
         self._lag.effort = self._motor_effort(self.effort).copy()
@@ -251,7 +272,10 @@ class Plant(ABC):
 
     def _move(self, motor: FloatArray, steps: int) -> None:
         """Integrate under a constant effort of the motors, and what faults make of it."""
-        self._integrate(self.faults.act(self.time, motor) if self.options.faults else motor, steps)
+        given = self.faults.act(self.time, motor) if self.options.faults else motor
+        if self.bristles is not None:
+            self.bristles.press(given)
+        self._integrate(given, steps)
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         """What the motors are to give: by their gain of the command, and of what the robot itself adds, shape (n,)."""

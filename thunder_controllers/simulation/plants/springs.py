@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,10 @@ FINEST_WAVE = 0.3
 It damps that spring by ζ = (ωh)⁵/288 = 8e-6 too much, real ones have 1e-3 and more, and its frequency is off by
 (ωh)⁴/120 = 7e-5.
 """
+
+
+Linear = tuple[FloatArray, FloatArray, FloatArray]
+"""Inverse inertia, stiffness and damping of a linear system, (k, k) each."""
 
 
 @dataclass(frozen=True)
@@ -126,28 +131,39 @@ class Springs:
         """ẍ = (τ_m − dm − k − d)/Mm, (m,)."""
         return (effort - self.friction(velocity) - torque) / self.inertia
 
-    def rates(
-        self, inverse: FloatArray, link_damping: FloatArray, stretch: FloatArray, rate: FloatArray, velocity: FloatArray
-    ) -> tuple[float, float]:
-        """Largest frequency [rad/s] and damping [1/s] of arm and motors about a state, and no more than little above.
-
-        Both are of A = diag(M, Mm)⁻¹ S, S symmetric: √tr(A²) is no less than the largest eigenvalue.
+    def linearized(self, arm: Linear, stretch: FloatArray, rate: FloatArray, velocity: FloatArray) -> Linear:
+        """Inverse inertia diag(M, Mm)⁻¹, stiffness and damping of arm and motors about a state, (n + m, n + m) each.
 
         Args:
-            inverse: M⁻¹, (n, n).
-            link_damping: Of friction of the joints, (n,).
+            arm: The same of the arm alone, M⁻¹ first, (n, n) each.
             stretch: x − q, (m,).
             rate: ẋ − q̇, (m,).
             velocity: ẋ, (m,).
         """
-        n, m = len(inverse), len(self.joints)
-        mobility = np.zeros((n + m, n + m))
-        mobility[:n, :n] = inverse
-        mobility[range(n, n + m), range(n, n + m)] = 1.0 / self.inertia
+        n, m = len(arm[0]), len(self.joints)
+        motors = 1.0 / self.inertia, np.zeros(m), self.friction.slope(velocity)
+        mobility, stiffness, damping = (
+            np.block([[one, np.zeros((n, m))], [np.zeros((m, n)), np.diag(motor)]])
+            for one, motor in zip(arm, motors, strict=True)
+        )
         between = np.zeros((n + m, m))  # x − q of q and x
         between[self.joints, range(m)], between[range(n, n + m), range(m)] = -1.0, 1.0
-        springs = mobility @ (between * self.stiffness.slope(stretch)) @ between.T
-        own = np.concatenate([link_damping, self.friction.slope(velocity)])
-        dampers = mobility @ (np.diag(own) + (between * self.damping.slope(rate)) @ between.T)
-        fastest, damped = (float(np.sqrt(np.sum(A * A.T))) for A in (springs, dampers))
-        return float(np.sqrt(fastest)), damped
+        stiffness += (between * self.stiffness.slope(stretch)) @ between.T
+        damping += (between * self.damping.slope(rate)) @ between.T
+        return mobility, stiffness, damping
+
+
+def count_parts(step: float, mobility: FloatArray, stiffness: FloatArray, damping: FloatArray) -> int:
+    """In how many parts Runge–Kutta is to make a step [s], for its fastest oscillation and its fastest damping.
+
+    Both are of A = M⁻¹ S, S symmetric: √tr(A²) is no less than the largest eigenvalue, and little above.
+
+    Args:
+        step: [s].
+        mobility: M⁻¹, (k, k).
+        stiffness: (k, k), symmetric.
+        damping: (k, k), symmetric.
+    """
+    waves, damped = (float(np.sqrt(np.sum(A * A.T))) for A in (mobility @ stiffness, mobility @ damping))
+    finest = step * max(math.sqrt(waves) / FINEST_WAVE, damped / LARGEST_STEP)
+    return max(math.ceil(finest), 1) if math.isfinite(finest) else 1

@@ -63,10 +63,13 @@ def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     if not rubbing:
         return []
     viscous, coulomb = true.max(axis=1)
-    what = f"the plant has joint friction (viscous up to {viscous:g}, Coulomb up to {coulomb:g}: {listed(rubbing)})"
+    sticks = "" if plant.bristles is None else f", static up to {plant.bristles.static.max(initial=0.0):g}"
+    levels = f"viscous up to {viscous:g}, Coulomb up to {coulomb:g}{sticks}"
+    what = f"the plant has joint friction ({levels}: {listed(rubbing)})"
     if "model" in frictions:
         if np.allclose(known, true):
-            return []
+            text = f"{what}, and {law} compensates what the robot file says of it, which does not stick"
+            return [Note("plant_friction", text)] if sticks else []
         text = f"{what} that is not in the controller's robot file, whose friction {law} compensates"
         return [Note("plant_friction", text)]
     if "adapted" in frictions:
