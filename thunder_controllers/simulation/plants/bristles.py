@@ -75,7 +75,7 @@ class Bristles:
         self.stretch = self._pressed = np.zeros(len(self.joints))
 
     def press(self, effort: FloatArray) -> None:
-        """Load the joints with the efforts of their motors, (n,) [N·m or N], from now on."""
+        """Load the joints with what is asked of their motors, (n,) [N·m or N], from now on; no limit cuts that."""
         self._pressed = self.load * np.abs(effort[self.joints])
 
     def level(self, velocity: FloatArray) -> FloatArray:
