@@ -13,7 +13,7 @@ from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
-from thunder_controllers.laws.parts.gains import disturbance_bandwidth, error_dynamics_gains
+from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_dynamics_gains
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Option, Options, ReferenceKind, Signals, takes
@@ -111,13 +111,12 @@ def _disturbance(
     choice, rows = options[disturbance.OPTION.name], drift.numel()
     if choice != "none" and options["faults"] != "off":
         raise options.error(f"disturbance={choice} with faults={options['faults']}", "one of them")
-    observer = None
+    observer, bandwidth = None, acceleration_bandwidth(robot)
     if choice == "observed":
-        bandwidth = disturbance_bandwidth(robot)
         observer = MomentumObserver(robot, signals, (), SX(0, 1), friction, bandwidth=bandwidth)
     followed = inverse.apply(signals.reference.acceleration[:rows] - drift, SX.zeros(rows))[0]
     without = robot.inverse_dynamics(signals.q, signals.qd, signals.qd, followed) + friction
-    found = disturbance.Disturbance(signals, options, without, observer)
+    found = disturbance.Disturbance(signals, options, without, observer, bandwidth=bandwidth)
     return found, observer.next_state if observer is not None else {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
-from thunder_controllers.laws.parts.gains import error_dynamics_gains, mean_inertia
+from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_dynamics_gains, mean_inertia
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
 from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
 from thunder_dynamics.expressions import RobotExpressions
@@ -39,8 +39,9 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     if adapted.links and choice != "none":  # W of this law is of q̈ at scans, and ε has another M̂⁻¹
         raise options.error(f"disturbance={choice} beside adaptation", "one of them, or slotine_li, which has both")
     without = adapted.effort(q, qd, qd, reference.qdd) + friction.torque(qd)
-    observer = adapted.observer(friction.torque(qd)) if choice == "observed" else None
-    rejected = disturbance.Disturbance(signals, options, without, observer)
+    bandwidth = acceleration_bandwidth(robot)
+    observer = adapted.observer(friction.torque(qd), bandwidth) if choice == "observed" else None
+    rejected = disturbance.Disturbance(signals, options, without, observer, bandwidth=bandwidth)
     effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd) + rejected.effort
     next_state = {**filtered, **rejected.next_state, **(observer.next_state if observer is not None else {})}
     telemetry = {"joint_error": e, **adapted.telemetry, **rejected.telemetry}

@@ -6,7 +6,13 @@ import casadi as ca
 
 from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
-from thunder_controllers.laws.parts.gains import LARGEST, damping_by_inertia, joint_damping_gain
+from thunder_controllers.laws.parts.gains import (
+    LARGEST,
+    damping_by_inertia,
+    disturbance_bandwidth,
+    joint_damping_gain,
+    pd_integral_bandwidth,
+)
 from thunder_controllers.laws.parts.task import ERROR_RATE, error_rate, joint_error
 from thunder_controllers.laws.second_order.adapted_links import OPTIONS, AdaptedLinks, error_weight
 from thunder_dynamics.expressions import RobotExpressions
@@ -46,8 +52,10 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     adapted = AdaptedLinks(robot, signals, options)
 
     model = adapted.effort(q, qd, reference.qd, reference.qdd) + friction.torque(reference.qd)
-    observer = adapted.observer(friction.torque(qd)) if options[disturbance.OPTION.name] == "observed" else None
-    rejected = disturbance.Disturbance(signals, options, model, observer)
+    observer = None
+    if options[disturbance.OPTION.name] == "observed":
+        observer = adapted.observer(friction.torque(qd), disturbance_bandwidth(robot))
+    rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth(robot))
     effort = model + K_p * e + K_d * e_dot + rejected.effort
     next_state = {**filtered, **rejected.next_state}
     if adapted.links:

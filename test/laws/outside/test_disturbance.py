@@ -20,7 +20,8 @@ from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.simulation.faults.wrench import Wrench
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
-from thunder_dynamics.build import build
+from thunder_dynamics.build import build, law_builders
+from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law
 from thunder_dynamics.model import RobotModel
@@ -96,15 +97,18 @@ def run(
     most: float = np.inf,
     coulomb: float = 0.0,
     state: Mapping[str, object] | None = None,
+    soft: Mapping[str, object] = SOFT,
+    model: RobotModel | None = None,
+    start: FloatArray = START,
 ) -> Run:
     """The law takes the model's arm along a reference; drives give `most` at most [N·m]."""
-    period, gain_vector = 1.0 / rate, packed(chosen.gains, {**SOFT, **(gains or {})})
-    model = arm(coulomb)
+    period, gain_vector = 1.0 / rate, packed(chosen.gains, {**soft, **(gains or {})})
+    model = model or arm(coulomb)
     plant = ModelPlant(model, model.joint_names, period, PlantOptions(faults=pushes, velocity="exact"))
-    plant.reset(START)
+    plant.reset(start)
     initial = {}
     if chosen.initial is not None:
-        initial = unpacked(chosen.state, np.asarray(chosen.initial(START, 0.0 * START, gain_vector)).ravel())
+        initial = unpacked(chosen.state, np.asarray(chosen.initial(start, 0.0 * start, gain_vector)).ravel())
     now = packed(chosen.state, {**initial, **(state or {})})
     effort, rows = plant.holding_effort(), []
     times = np.arange(round(seconds * rate)) / rate
@@ -316,3 +320,71 @@ def test_where_rotors_may_be_that_nobody_states_it_is_slower() -> None:
     known = slotine_li(RobotExpressions(load_robot("ur5", without_rotors=True)), {"disturbance": "integral"})
     (faster,) = (np.ravel(entry.default)[0] for entry in known.gains if entry.name == "integral_bandwidth")
     assert k < 0.5 * faster
+
+
+# --- other laws ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pd_plus", "computed_torque"])
+@pytest.mark.parametrize("choice", CHOICES[1:])
+def test_a_push_leaves_no_error_in_laws_without_s(name: str, choice: str) -> None:
+    left = {}
+    for now in ("none", choice):
+        chosen = law_builders()[name].load()(RobotExpressions(arm()), {"disturbance": now})
+        gain = {"none": None, "integral": "integral_bandwidth", "observed": "observer_bandwidth"}[now]
+        seen = run(chosen, 8.0, 500.0, {gain: 2.0} if gain else {}, still, pushes=(push(0.2),), soft={})
+        left[now] = np.abs(seen.q[-1] - START).max()
+    assert left["none"] > 1e-3
+    assert left[choice] < 1e-2 * left["none"]
+
+
+@pytest.mark.parametrize("choice", CHOICES[1:])
+def test_a_push_leaves_no_error_of_the_pose(choice: str) -> None:
+    model, q = load_robot("ur5"), np.array([0.3, -1.2, 1.5, -0.6, 1.3, 0.4])
+    T = np.reshape(Library(build(model) / "libur5.so").evaluate("T_0_ee", q), (4, 4))
+    pose = {"position": T[:3, 3], "rotation": T[:3, :3], "twist": np.zeros(6), "acceleration": np.zeros(6)}
+    one = Wrench(type="wrench", link=model.links[-1].name, start=0.2, end=None, force=(1.0, -0.5, 1.5))
+    left = {}
+    for now in ("none", choice):
+        chosen = law_builders()["cartesian_computed_torque"].load()(RobotExpressions(model), {"disturbance": now})
+        gain = {"none": None, "integral": "integral_bandwidth", "observed": "observer_bandwidth"}[now]
+        gains = {gain: 5.0} if gain else {}
+        seen = run(chosen, 4.0, 500.0, gains, lambda _: pose, pushes=(one,), soft={}, model=model, start=q)
+        left[now] = np.abs(seen.telemetry["pose_error"][-1]).max()
+    assert left["none"] > 1e-3
+    assert left[choice] < 1e-2 * left["none"]
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+def test_pd_plus_with_the_integral_is_stable_at_every_pose(name: str) -> None:
+    """Linear about rest, by eigenvalues; at four times the default the heaviest of the poses is not stable."""
+    robot = RobotExpressions(load_robot(name, without_rotors=True))
+    chosen = law_builders()["pd_plus"].load()(robot, {"disturbance": "integral"})
+    gains = {entry.name: np.ravel(entry.default) for entry in chosen.gains}
+    K_p, K_d, n = np.diag(gains["K_p"]), np.diag(gains["K_d"]), robot.n
+    zero, fastest = np.zeros((n, n)), {1.0: -np.inf, 4.0: -np.inf}
+    for M in arm_inertia(robot).samples[0]:
+        inverse = np.linalg.inv(M)
+        for factor in fastest:
+            k = factor * gains["integral_bandwidth"]
+            rows = [[zero, np.eye(n), zero], [-inverse @ K_p, -inverse @ K_d, -inverse], [k * K_p, k * K_d, zero]]
+            fastest[factor] = max(fastest[factor], np.linalg.eigvals(np.block(rows)).real.max())
+    assert fastest[1.0] < 0.0 < fastest[4.0]
+
+
+def test_computed_torque_has_the_one_or_the_other() -> None:
+    with pytest.raises(LawError, match="law computed_torque: disturbance=observed beside adaptation; valid: one of"):
+        options = {"disturbance": "observed", "adaptation": "consistent"}
+        law_builders()["computed_torque"].load()(RobotExpressions(arm()), options)
+
+
+def test_pd_plus_learns_what_the_observer_has_taken_up() -> None:
+    first = {"pi_hat": np.array([1.5, *np.ones(9)]) * arm().links[2].inertia.pi}
+    kept = {}
+    for rho in (0.0, 1.0):
+        options = {"disturbance": "observed", "adaptation": "consistent", "adapted_links": ["link3"]}
+        chosen = law_builders()["pd_plus"].load()(RobotExpressions(arm()), options)
+        gains = {"gamma": 0.5, "handover": rho}
+        seen = run(chosen, 6.0, 500.0, gains, state=first, soft={"K_d": [12.0, 5.0, 1.0], "K_p": [48.0, 20.0, 4.0]})
+        kept[rho] = np.abs(seen.telemetry["disturbance"][seen.t > 5.0]).max()
+    assert kept[1.0] < 0.5 * kept[0.0]

@@ -53,8 +53,8 @@ class Disturbance:
     default, it is at most −½ (sᵀK_d s + rᵀK_d⁻¹r). What the parameters explain leaves r; what no body explains stays.
     The observer sees the effort that was applied, so that nothing winds up.
 
-    In laws without s the integral is that of their feedback, d̂̇ = k(K_p e + K_d ė) or its like. The error of a joint is
-    then M s³ + K_d s² + (K_p + k K_d) s + k K_p, stable for K_d (K_p + k K_d) > M k K_p [Routh].
+    In laws without s the integral is that of their feedback, d̂̇ = k(K_p e + K_d ė) or its like: `pd_integral_bandwidth`
+    has the k that is stable.
 
     Args:
         signals: Where the gains disturbance_upper and integral_bandwidth, the states `disturbance_hat`,

@@ -54,7 +54,7 @@ class MomentumObserver:
         self._inputs = robot, signals, links, pi, loss, rotors
         self.next_state: dict[str, SX] = {}
         self.K_o = signals.gain(
-            "observer_bandwidth", default=bandwidth, bounds=(0.1, 1e3), unit="1/s", doc="K_o of the momentum observer."
+            "observer_bandwidth", default=bandwidth, bounds=(1e-3, 1e3), unit="1/s", doc="K_o of the momentum observer."
         )
         prediction = self._predicted("observer_", self.K_o)
         self.residual, self.W = -prediction.error, prediction.W

@@ -105,31 +105,58 @@ def adaptation_limit(robot: RobotExpressions) -> float:
     effort limit: that is in no model, and bounds only how eager the adaptation may be. Half of the bound is a margin;
     up to r = `UNCERTAIN_RATIO` the guess is no reason.
     """
-    ratio = _unknown_ratio(robot, FASTEST["default"])
+    ratio = _unknown_ratio(robot, damping_by_inertia(robot))
     if ratio <= UNCERTAIN_RATIO:
         return LARGEST_ADAPTATION
     return float(f"{min(LARGEST_ADAPTATION, 0.5 * BANDWIDTH * PERIOD / (ratio - 1.0)):.3g}")
 
 
-def disturbance_bandwidth(robot: RobotExpressions, fastest: float = FASTEST["default"]) -> float:
+def disturbance_bandwidth(
+    robot: RobotExpressions, fastest: float = FASTEST["default"], damping: FloatArray | None = None
+) -> float:
     """Return what takes up a disturbance, K_o of an observer or K_i/K_d of an integral [1/s].
 
     It is a share of `fastest`. Where the file is silent about a rotor it is less: a joint whose drive has an inertia I
     that M̂ lacks moves by I s³ + K_d s² + K_d(Λ + K_o) s + K_d Λ K_o with M̂ = 0, and by the same with the integral. By
     Routh that is stable for K_o < Λ/(r − 1), r and the margin as in `adaptation_limit`.
+
+    Args:
+        fastest: Largest eigenvalue of M⁻¹K_d that the loop bears [1/s].
+        damping: K_d (n,), instead of `damping_by_inertia`.
     """
-    most, ratio = DISTURBANCE_SHARE * fastest, _unknown_ratio(robot, fastest)
+    K_d = damping_by_inertia(robot, fastest) if damping is None else damping
+    most, ratio = DISTURBANCE_SHARE * fastest, _unknown_ratio(robot, K_d)
     if ratio > UNCERTAIN_RATIO:
         most = min(most, 0.5 * BANDWIDTH / (ratio - 1.0))
     return float(f"{most:.3g}")
 
 
-def _unknown_ratio(robot: RobotExpressions, fastest: float) -> float:
+def pd_integral_bandwidth(robot: RobotExpressions) -> float:
+    """Return k of an integral beside K_p e + K_d ė with K_p = Λ K_d [1/s]: half of what PD bears at the heaviest pose.
+
+    In the modes of M and K_d, ω the eigenvalue of M⁻¹K_d, e moves by s³ + ω s² + ω(Λ + k) s + ωΛk: stable for
+    ω(Λ + k) > Λk [Routh], which is k < ωΛ/(Λ − ω) where ω < Λ. An M̂Λ on ė, which Slotine–Li laws have, frees of that.
+    """
+    K_d, (M, _) = damping_by_inertia(robot), arm_inertia(robot).samples
+    root = 1.0 / np.sqrt(K_d)
+    slowest = 1.0 / float(np.linalg.eigvalsh(root[:, None] * M * root).max())
+    most = disturbance_bandwidth(robot)
+    return (
+        most if slowest >= BANDWIDTH else float(f"{min(most, 0.5 * slowest * BANDWIDTH / (BANDWIDTH - slowest)):.3g}")
+    )
+
+
+def acceleration_bandwidth(robot: RobotExpressions) -> float:
+    """Return the same as `disturbance_bandwidth` for laws whose feedback is M̂(R_1 ė + R_0 e), by default."""
+    return disturbance_bandwidth(robot, damping=2.0 * BANDWIDTH * least_joint_inertia(robot))
+
+
+def _unknown_ratio(robot: RobotExpressions, K_d: FloatArray) -> float:
     """Return the largest r = Λ I/K_d over the joints, I what a drive may have where the file is silent [1]."""
     effort = robot.model.limits("effort")
     unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
     rotors = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
-    return float(np.max(BANDWIDTH * rotors / damping_by_inertia(robot, fastest)))
+    return float(np.max(BANDWIDTH * rotors / K_d))
 
 
 def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float], frequency: float) -> FloatArray:

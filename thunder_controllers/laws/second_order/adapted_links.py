@@ -10,7 +10,6 @@ import casadi as ca
 from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
 from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.outside.observer import MomentumObserver
-from thunder_controllers.laws.parts.gains import disturbance_bandwidth
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.redundancy import factor_ldl
 from thunder_controllers.laws.parts.split_dynamics import ADAPTED
@@ -75,10 +74,14 @@ class AdaptedLinks:
         robot, scheme = self._robot, self._scheme
         return robot.dynamics if scheme is None else estimated(robot, self._signals.q, self.links, scheme.estimate)
 
-    def observer(self, loss: SX) -> MomentumObserver:
-        """Return the observer of what the model in use, with this friction and these offsets (n,), does not explain."""
+    def observer(self, loss: SX, bandwidth: float) -> MomentumObserver:
+        """Return the observer of what the model in use does not explain.
+
+        Args:
+            loss: Friction and offsets that the law feeds forward (n,).
+            bandwidth: Default of its K_o [1/s].
+        """
         pi = self._scheme.estimate if self._scheme else SX(0, 1)
-        bandwidth = disturbance_bandwidth(self._robot)
         return MomentumObserver(self._robot, self._signals, self.links, pi, loss, bandwidth=bandwidth)
 
     @property
