@@ -227,7 +227,7 @@ TIMEOUT = 0.25
 """[s] Default of node and plugin."""
 
 
-class Path:
+class Way:
     """A random path of poses with a fixed orientation that always moves on: p₀ + v t + a (sin(ω t + φ) − sin φ)."""
 
     def __init__(self, panda: Library, seed: int) -> None:
@@ -252,7 +252,7 @@ class Path:
         return np.concatenate([self.pose[:3, 3] + way, self.pose[:3, :3].ravel(order="F"), np.zeros(12)])
 
 
-def stream_times(panda: Library, path: Path, times: FloatArray, end: float, **options: object) -> Loop:
+def stream_times(panda: Library, path: Way, times: FloatArray, end: float, **options: object) -> Loop:
     """Stream the places of a path when their times [s] come, to an end [s]."""
     loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False, **options)
     waiting = deque(times)
@@ -278,7 +278,7 @@ def jittered(rate: float, jitter: float, end: float, seed: int) -> FloatArray:
 @pytest.mark.parametrize("rate", [2.0, 3.0, 4.0, 5.0, 10.0, 50.0])
 def test_a_stream_of_a_moving_path_never_stops_however_slow_it_is(panda: Library, rate: float, jitter: float) -> None:
     for seed in range(3):
-        path, begun = Path(panda, seed), 5.0 / rate + 0.5
+        path, begun = Way(panda, seed), 5.0 / rate + 0.5
         loop = stream_times(panda, path, jittered(rate, jitter, 8.0, seed), 8.0, reference_timeout=TIMEOUT)
         moved = speeds(loop, begun)
         assert moved.min() > max(NEAR_STOP, 0.2 * path.slowest)
@@ -292,7 +292,9 @@ def test_a_stream_of_a_moving_path_never_stops_however_slow_it_is(panda: Library
         assert accelerations.max() < 1.5 * MotionLimits().linear_acceleration  # peak of a quintic: 1.44
 
 
-@pytest.mark.parametrize(("count", "rate", "pause"), [(8, 20.0, 0.35), (32, 20.0, 0.3), (4, 10.0, 0.5), (16, 30.0, 0.2)])
+@pytest.mark.parametrize(
+    ("count", "rate", "pause"), [(8, 20.0, 0.35), (32, 20.0, 0.3), (4, 10.0, 0.5), (16, 30.0, 0.2)]
+)
 def test_a_stream_of_chunks_with_pauses_moves_on_once_they_are_known(
     panda: Library, count: int, rate: float, pause: float
 ) -> None:
@@ -300,13 +302,13 @@ def test_a_stream_of_chunks_with_pauses_moves_on_once_they_are_known(
     cycle = count / rate + pause
     times = np.concatenate([np.arange(count) / rate + k * cycle for k in range(6)])
     for seed in range(3):
-        path = Path(panda, seed)
+        path = Way(panda, seed)
         loop = stream_times(panda, path, times, 5.0 * cycle, reference_timeout=TIMEOUT)
         assert speeds(loop, 2.0 * cycle + 0.5).min() > NEAR_STOP
 
 
 def test_a_policy_whose_path_waits_for_it_is_not_carried_through_its_pauses(panda: Library) -> None:
-    path, chunk, pause = Path(panda, 0), np.arange(8) / 20.0, 0.4
+    path, chunk, pause = Way(panda, 0), np.arange(8) / 20.0, 0.4
     loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False)
     for cycle in range(6):
         for offset in chunk:
@@ -323,7 +325,7 @@ def test_an_arm_rests_at_the_last_place_of_a_dead_stream_in_a_bounded_time(
     panda: Library, rate: float, timeout: float
 ) -> None:
     for seed in range(3):
-        path, times = Path(panda, seed), np.arange(0.0, 4.0, 1.0 / rate)
+        path, times = Way(panda, seed), np.arange(0.0, 4.0, 1.0 / rate)
         loop = stream_times(panda, path, times, 7.0, reference_timeout=timeout)
         resting, last = speeds(loop, times[-1] + 2.0), path.sample(times[-1])
         assert resting.max() == 0.0
@@ -338,25 +340,23 @@ def test_an_arm_rests_at_the_last_place_of_a_dead_stream_in_a_bounded_time(
 
 def test_targets_that_are_stepped_to_are_neither_passed_nor_waited_for(panda: Library) -> None:
     """Each target lies in another direction than the one before."""
-    loop = Loop(
-        panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False, reference_timeout=TIMEOUT
-    )
-    target, previous = loop.update()[:24].copy(), 0
+    options = {"approach_patience": np.inf, "rehearses_motions": False, "reference_timeout": TIMEOUT}
+    loop = Loop(panda, "cartesian_backstepping", HOME, **options)
+    target = loop.update()[:24].copy()
     for k in range(8):
         before = target.copy()
         target[k % 2] += (0.04, -0.04)[k // 2 % 2]
         loop.stream(target)
         loop.update(500)
-        went = np.array(loop.references[-500:])[:, :3]
-        assert (np.minimum(before, target)[:3] - 1e-9 <= went).all() and (went <= np.maximum(before, target)[:3] + 1e-9).all()
-        np.testing.assert_allclose(loop.references[-1][:3], target[:3], atol=1e-9)
-        assert loop.session.snapshot().lost_references == previous + 1
-        previous += 1
+        went, ends = np.array(loop.references[-500:])[:, :3], np.array([before, target])[:, :3]
+        assert (went >= ends.min(axis=0) - 1e-9).all() and (went <= ends.max(axis=0) + 1e-9).all()
+        np.testing.assert_allclose(went[-1], target[:3], atol=1e-9)
+        assert loop.session.snapshot().lost_references == k + 1
 
 
 def test_a_single_gap_extends_no_timeout(panda: Library) -> None:
     times = np.concatenate([np.arange(0.0, 2.0, 0.02), np.arange(2.6, 4.0, 0.02)])
-    loop = stream_times(panda, Path(panda, 0), times, 6.0, reference_timeout=TIMEOUT)
+    loop = stream_times(panda, Way(panda, 0), times, 6.0, reference_timeout=TIMEOUT)
     after = loop.guards[round(times[-1] / STEP) + 1 :]
     stale = next(k for k, guards in enumerate(after) if Guard.REFERENCE_STALE in guards) * STEP
     assert stale == pytest.approx(TIMEOUT, abs=0.01)
