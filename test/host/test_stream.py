@@ -219,6 +219,149 @@ def test_a_place_that_jumps_is_no_velocity(loop: Loop) -> None:
     assert found[:, :2].max() <= START.max() + 0.5 + 1e-12
 
 
+# --- slow streams of places, and streams with pauses ------------------------------------------------------------------
+
+NEAR_STOP = 5e-3
+"""[m/s]"""
+TIMEOUT = 0.25
+"""[s] Default of node and plugin."""
+
+
+class Way:
+    """A random path of poses with a fixed orientation that always moves on: p₀ + v t + a (sin(ω t + φ) − sin φ)."""
+
+    def __init__(self, panda: Library, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        self.pose = np.asarray(panda.evaluate("T_0_ee", HOME))
+        direction = random.normal(size=3)
+        self.velocity = random.uniform(0.03, 0.08) * direction / np.linalg.norm(direction)
+        self.rate, self.phase = random.uniform(0.3, 1.0, 3), random.uniform(0.0, 2.0 * np.pi, 3)
+        swing = random.normal(size=3)
+        self.swing = 0.5 * np.linalg.norm(self.velocity) * swing / np.linalg.norm(swing) / self.rate
+
+    @property
+    def slowest(self) -> float:
+        return 0.5 * float(np.linalg.norm(self.velocity))
+
+    @property
+    def fastest(self) -> float:
+        return 1.5 * float(np.linalg.norm(self.velocity))
+
+    def sample(self, time: float) -> FloatArray:
+        way = self.velocity * time + self.swing * (np.sin(self.rate * time + self.phase) - np.sin(self.phase))
+        return np.concatenate([self.pose[:3, 3] + way, self.pose[:3, :3].ravel(order="F"), np.zeros(12)])
+
+
+def stream_times(panda: Library, path: Way, times: FloatArray, end: float, **options: object) -> Loop:
+    """Stream the places of a path when their times [s] come, to an end [s]."""
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False, **options)
+    waiting = deque(times)
+    while loop.t < end:
+        while waiting and waiting[0] <= loop.t + 0.5 * STEP:
+            loop.stream(path.sample(waiting.popleft()))
+        loop.update()
+    return loop
+
+
+def speeds(loop: Loop, begin: float) -> FloatArray:
+    """Speed of the reference [m/s] in each update from a time [s] on."""
+    return np.linalg.norm(np.array(loop.references)[round(begin / STEP) :, 12:15], axis=1)
+
+
+def jittered(rate: float, jitter: float, end: float, seed: int) -> FloatArray:
+    """Times [s] at a rate [Hz], late by up to a share of their period."""
+    times = np.arange(0.0, end, 1.0 / rate)
+    return times + jitter / rate * np.random.default_rng(seed).random(len(times))
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.3])
+@pytest.mark.parametrize("rate", [2.0, 3.0, 4.0, 5.0, 10.0, 50.0])
+def test_a_stream_of_a_moving_path_never_stops_however_slow_it_is(panda: Library, rate: float, jitter: float) -> None:
+    for seed in range(3):
+        path, begun = Way(panda, seed), 5.0 / rate + 0.5
+        loop = stream_times(panda, path, jittered(rate, jitter, 8.0, seed), 8.0, reference_timeout=TIMEOUT)
+        moved = speeds(loop, begun)
+        assert moved.min() > max(NEAR_STOP, 0.2 * path.slowest)
+        assert moved.max() < 2.0 * path.fastest
+        assert not any(Guard.REFERENCE_STALE in guards for guards in loop.guards[round(begun / STEP) :])
+        late = (1.0 + jitter) / rate + STEP
+        for k in range(round(begun / STEP), len(loop.references)):
+            here = loop.references[k][:3]
+            assert np.linalg.norm(here - path.sample((k + 1) * STEP)[:3]) < path.fastest * late + 1e-3
+        accelerations = np.linalg.norm(np.diff(np.array(loop.references)[:, 12:15], axis=0), axis=1) / STEP
+        assert accelerations.max() < 1.5 * MotionLimits().linear_acceleration  # peak of a quintic: 1.44
+
+
+@pytest.mark.parametrize(
+    ("count", "rate", "pause"), [(8, 20.0, 0.35), (32, 20.0, 0.3), (4, 10.0, 0.5), (16, 30.0, 0.2)]
+)
+def test_a_stream_of_chunks_with_pauses_moves_on_once_they_are_known(
+    panda: Library, count: int, rate: float, pause: float
+) -> None:
+    """The path goes on while the policy infers. The first two pauses teach how long that takes."""
+    cycle = count / rate + pause
+    times = np.concatenate([np.arange(count) / rate + k * cycle for k in range(6)])
+    for seed in range(3):
+        path = Way(panda, seed)
+        loop = stream_times(panda, path, times, 5.0 * cycle, reference_timeout=TIMEOUT)
+        assert speeds(loop, 2.0 * cycle + 0.5).min() > NEAR_STOP
+
+
+def test_a_policy_whose_path_waits_for_it_is_not_carried_through_its_pauses(panda: Library) -> None:
+    path, chunk, pause = Way(panda, 0), np.arange(8) / 20.0, 0.4
+    loop = Loop(panda, "cartesian_backstepping", HOME, approach_patience=np.inf, rehearses_motions=False)
+    for cycle in range(6):
+        for offset in chunk:
+            last = path.sample(cycle * len(chunk) / 20.0 + offset)
+            loop.stream(last)
+            loop.update(50)
+        loop.update(round(pause / STEP))
+        np.testing.assert_allclose(loop.references[-1][:3], last[:3], atol=1e-3)
+
+
+@pytest.mark.parametrize("timeout", [TIMEOUT, np.inf])
+@pytest.mark.parametrize("rate", [2.0, 3.0, 5.0, 10.0, 50.0])
+def test_an_arm_rests_at_the_last_place_of_a_dead_stream_in_a_bounded_time(
+    panda: Library, rate: float, timeout: float
+) -> None:
+    for seed in range(3):
+        path, times = Way(panda, seed), np.arange(0.0, 4.0, 1.0 / rate)
+        loop = stream_times(panda, path, times, 7.0, reference_timeout=timeout)
+        resting, last = speeds(loop, times[-1] + 2.0), path.sample(times[-1])
+        assert resting.max() == 0.0
+        np.testing.assert_allclose(loop.references[-1][:3], last[:3], atol=1e-9)
+        after = loop.guards[round(times[-1] / STEP) + 1 :]
+        if np.isinf(timeout):
+            assert not any(Guard.REFERENCE_STALE in guards for guards in after)
+        else:
+            stale = next(k for k, guards in enumerate(after) if Guard.REFERENCE_STALE in guards) * STEP
+            assert stale == pytest.approx(max(timeout, 1.5 / rate), abs=0.01)
+
+
+def test_targets_that_are_stepped_to_are_neither_passed_nor_waited_for(panda: Library) -> None:
+    """Each target lies in another direction than the one before."""
+    options = {"approach_patience": np.inf, "rehearses_motions": False, "reference_timeout": TIMEOUT}
+    loop = Loop(panda, "cartesian_backstepping", HOME, **options)
+    target = loop.update()[:24].copy()
+    for k in range(8):
+        before = target.copy()
+        target[k % 2] += (0.04, -0.04)[k // 2 % 2]
+        loop.stream(target)
+        loop.update(500)
+        went, ends = np.array(loop.references[-500:])[:, :3], np.array([before, target])[:, :3]
+        assert (went >= ends.min(axis=0) - 1e-9).all() and (went <= ends.max(axis=0) + 1e-9).all()
+        np.testing.assert_allclose(went[-1], target[:3], atol=1e-9)
+        assert loop.session.snapshot().lost_references == k + 1
+
+
+def test_a_single_gap_extends_no_timeout(panda: Library) -> None:
+    times = np.concatenate([np.arange(0.0, 2.0, 0.02), np.arange(2.6, 4.0, 0.02)])
+    loop = stream_times(panda, Way(panda, 0), times, 6.0, reference_timeout=TIMEOUT)
+    after = loop.guards[round(times[-1] / STEP) + 1 :]
+    stale = next(k for k, guards in enumerate(after) if Guard.REFERENCE_STALE in guards) * STEP
+    assert stale == pytest.approx(TIMEOUT, abs=0.01)
+
+
 # --- late, repeated, reordered, future --------------------------------------------------------------------------------
 
 

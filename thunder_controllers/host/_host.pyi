@@ -178,7 +178,7 @@ class Options:
     @property
     def reference_timeout(self) -> float:
         """
-        [s] A reference stream silent for longer is lost: the motion is brought to rest and held. Infinite: never.
+        [s] A reference stream silent for longer is lost: the motion is brought to rest and held. A stream known for longer gaps is waited for 1.5 of them, up to 1 s. Infinite: never.
         """
     @property
     def rehearses_motions(self) -> bool:

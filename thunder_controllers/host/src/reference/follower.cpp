@@ -71,6 +71,7 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   stamp_.reset();
   source_ = ReferenceSource::hold;
   is_given_up_ = is_limited_ = is_restless_ = false;
+  rates_.begin();
   if (!hold(q)) return false;
   remember();
   holds_taken_ = message().holds;
@@ -93,16 +94,17 @@ ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, 
     if (source_ == ReferenceSource::stream) take_sample(t, since);
   }
   if (!stamp_ || t < *stamp_) stamp_ = t;  // the first update, or the clock was set back
-  if (source_ == ReferenceSource::stream && t - *stamp_ > timeout) {
-    is_stale_ = true;
-    stop();
+  if (source_ == ReferenceSource::stream) {
+    const bool is_silent = t - *stamp_ > std::max(timeout, rates_.rhythm().patience());
+    if (rates_.has_paused(t, is_silent)) rest_at_sample(t, since);
+    is_stale_ = is_stale_ || is_silent;
+    if (is_silent && !stream_.is_settling(t)) stop();
   }
   is_limited_ = false;
   if (player_.is_running()) {
     advance_motion(dt);
     is_limited_ = cut(0.0, at_.data(), values_.data());
   } else if (source_ == ReferenceSource::stream) {
-    if (rates_.has_paused(t)) rest_at_sample(t, since);
     stream_.advance(t, values_.data());
     is_limited_ = cut(kStreamMargins, at_.data(), values_.data()) || is_cut_ || stream_.is_far();
   }
@@ -148,6 +150,7 @@ bool ReferenceFollower::take(const double* q) noexcept {
   } else if (source_ != ReferenceSource::stream || (given_ & ~message().given) != 0) {
     place_.copy(values_.data());  // what a motion has led to, or a stream that is over
   }
+  if (message().holds != holds_taken_ || !is_sample) rates_.begin();  // a stream that was lost keeps its rhythm
   holds_taken_ = message().holds;
   given_ = message().given;
   is_given_up_ = is_stale_ = false;
@@ -180,10 +183,7 @@ void ReferenceFollower::take_written(const ReferenceMessage& message) noexcept {
   }
   if (!layout_.is_cartesian) circles_.unwrap(before.data() + layout_.position, taken.data() + layout_.position);
   std::copy(taken.begin(), taken.end(), before.begin());
-  if (!goes_on) {
-    stream_.begin();
-    rates_.begin();
-  }
+  if (!goes_on) stream_.begin();
   source_ = message.given != 0 ? ReferenceSource::stream : ReferenceSource::hold;
 }
 
@@ -194,14 +194,14 @@ void ReferenceFollower::take_sample(double t, double dt) noexcept {
   const MotionLimits& limits = message().motion.limits;
   const std::optional<double> delay = rates_.derive(wanted_.data(), time, dt, limits);
   const double settle = delay ? rates_.settle() : 0.0;
-  stream_.take(wanted_.data(), time + delay.value_or(0.0), t, dt, limits, before_.data(), settle);
+  stream_.take(wanted_.data(), time + delay.value_or(0.0), t, dt, rates_.rhythm(), limits, before_.data(), settle);
   std::copy(before_.begin(), before_.begin() + layout_.standard, values_.begin());
 }
 
 /// A stream that gives places alone ends at its last one.
 void ReferenceFollower::rest_at_sample(double t, double dt) noexcept {
   std::fill(wanted_.begin() + layout_.velocity, wanted_.begin() + layout_.standard, 0.0);
-  stream_.take(wanted_.data(), t, t, dt, message().motion.limits, values_.data(), rates_.settle());
+  stream_.take(wanted_.data(), t, t, dt, rates_.rhythm(), message().motion.limits, values_.data(), rates_.settle());
 }
 
 void ReferenceFollower::stop() noexcept {

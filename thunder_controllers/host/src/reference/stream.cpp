@@ -66,7 +66,7 @@ Stream::Stream(const thunder_law& law, const SampleLayout& layout, const Options
 
 void Stream::begin() noexcept {
   due_.reset();
-  period_ = duration_ = 0.0;
+  duration_ = 0.0;
 }
 
 /// Columns that go one way together, from one to before another, with bounds of velocity and acceleration.
@@ -100,12 +100,12 @@ void Stream::write(const Columns& columns, double* reference) const noexcept {
   for (std::size_t i = 0; i < columns.size(); ++i) layout_.write_joint(columns[i], i, reference);
 }
 
-void Stream::take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
+void Stream::take(const double* sample, double due, double now, double dt, const Rhythm& rhythm, const MotionLimits& limits,
                   const double* reference, double settle) noexcept {
-  const double gap = due_ ? due - *due_ : 0.0, elapsed = std::max(0.0, now - dt - begun_);
+  const double elapsed = std::max(0.0, now - dt - begun_);
   const double left = std::max(0.0, duration_ - elapsed);
   for (std::size_t i = 0; i < away_.size(); ++i) kept_[i] = approach(i, elapsed).acceleration;
-  if (gap > 0.0) period_ = gap > kLongestPeriod ? 0.0 : std::max(gap, period_ * (1.0 - gap / kMemory));
+  period_ = rhythm.longest(), horizon_ = rhythm.horizon();
   begun_ = now - dt;
   if (std::equal(flat_.begin(), flat_.end(), reference)) {
     away_ = sample_;  // the sample before was reached
@@ -137,7 +137,7 @@ void Stream::take(const double* sample, double due, double now, double dt, const
   soonest_ = std::max({dt, settle, period_, due - begun_});
   duration_ = 0.0;
   if (approaches_jumps_) plan_approach(limits, left);
-  is_far_ = duration_ > std::max(soonest_, kLongestPeriod);
+  is_far_ = duration_ > std::max(soonest_, Rhythm::kPrompt);
 }
 
 /// How long it takes to bring the sample to rest, should it be the last one.
@@ -168,15 +168,14 @@ ScalarSample Stream::approach(std::size_t i, double elapsed) const noexcept {
 }
 
 void Stream::carry(double age) noexcept {
-  const double horizon = kPeriods * period_;
-  const bool is_past = age > horizon;
+  const bool is_past = age > horizon_;
   is_late_ = is_past && moves_ && period_ > 0.0;
   if (age == 0.0) {
     carried_ = sample_;
     return;
   }
   ScalarSample time{age, 1.0, 0.0};
-  if (is_past) time = sum({horizon, 0.0, 0.0}, 1.0, shape_.at(age - horizon, 1.0, 0.0));
+  if (is_past) time = sum({horizon_, 0.0, 0.0}, 1.0, shape_.at(age - horizon_, 1.0, 0.0));
   if (!layout_.is_cartesian) {
     std::transform(sample_.begin(), sample_.end(), carried_.begin(),
                    [&time](const ScalarSample& x) { return carried(x, time); });

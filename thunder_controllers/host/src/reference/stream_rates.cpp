@@ -13,7 +13,8 @@ constexpr double kEveryUpdate = 1.5;    // [updates] between samples, and no mor
 // Found with 20, 30 and 50 Hz, ±30 % jitter and 5 % loss: longer ones make the motion smoother and the arm later.
 constexpr double kMemory = 0.07;        // [s] of the velocity
 constexpr double kSettle = 0.12;        // [s]
-constexpr double kSettlePeriods = 4.0;  // if that is longer
+constexpr double kSettlePeriods = 4.0;  // if that is longer, up to
+constexpr double kLongestSettle = 0.4;  // [s]
 constexpr double kNewestPeriod = 0.1;   // weight of the newest gap in the period, which moves the reference as it changes
 constexpr double kDelay = 0.5;          // [periods]
 
@@ -37,45 +38,45 @@ StreamRates::StreamRates(const thunder_law& law, const SampleLayout& layout, con
 
 void StreamRates::begin() noexcept {
   time_.reset();
+  rhythm_.begin();
   period_ = 0.0;
-  forget();
-}
-
-void StreamRates::forget() noexcept {
-  std::fill(rate_.begin(), rate_.end(), 0.0);
-  is_moving_ = false;
-}
-
-void StreamRates::keep(const double* sample, double time) noexcept {
-  std::copy_n(sample, last_.size(), last_.begin());
-  time_ = time;
+  has_rates_ = is_moving_ = false;
 }
 
 std::optional<double> StreamRates::derive(double* sample, double time, double dt, const MotionLimits& limits) noexcept {
-  const auto moves = [](double rate) { return std::abs(rate) > Stream::kAtRest; };
-  if (!acts_ || std::any_of(sample + layout_.velocity, sample + layout_.standard, moves)) {
-    begin();
-    return std::nullopt;
-  }
   const double gap = time_ ? time - *time_ : 0.0;
   if (gap > Stream::kInstant || !time_) {
-    const bool is_stream = gap > kEveryUpdate * dt && gap <= Stream::kLongestPeriod;
-    if (is_stream) period_ = period_ > 0.0 ? period_ + kNewestPeriod * (gap - period_) : gap;
-    const bool goes_on = is_stream && measure(sample, gap, limits);
-    keep(sample, time);
-    if (!goes_on) forget();
-    is_moving_ = goes_on;
+    const double *rates = sample + layout_.velocity, *end = sample + layout_.standard;
+    const bool had_rates = has_rates_;
+    has_rates_ = std::any_of(rates, end, [](double rate) { return std::abs(rate) > Stream::kAtRest; });
+    is_moving_ = time_ && follow(sample, gap, dt, limits) && acts_ && !has_rates_ && !had_rates;
+    if (has_rates_) {
+      std::copy_n(rates, rate_.size(), rate_.begin());
+      if (layout_.is_cartesian && !turns_) std::fill(rate_.begin() + 3, rate_.end(), 0.0);
+      period_ = 0.0;
+    }
+    std::copy_n(sample, last_.size(), last_.begin());
+    time_ = time;
   }
   if (!is_moving_) return std::nullopt;
   std::copy(rate_.begin(), rate_.end(), sample + layout_.velocity);
   return kDelay * period_;
 }
 
-/// False for a place that is repeated, and for a jump: nearness of two samples by chance makes none.
-bool StreamRates::measure(const double* sample, double gap, const MotionLimits& limits) noexcept {
-  const double time = std::max(gap, period_);
-  bool is_slow = true;
-  std::fill(way_.begin(), way_.end(), 0.0);
+/// Learn from a sample; false for a place that is repeated, and for a jump: nearness of two samples by chance makes none.
+bool StreamRates::follow(const double* sample, double gap, double dt, const MotionLimits& limits) noexcept {
+  const bool is_slow = find_way(sample, std::max(gap, period_), limits), belongs = rhythm_.take(gap, goes_on(gap));
+  if (!is_moving_) std::fill(rate_.begin(), rate_.end(), 0.0);
+  const bool is_stream = belongs && gap > kEveryUpdate * dt;
+  if (is_stream) period_ = period_ > 0.0 ? period_ + kNewestPeriod * (gap - period_) : gap;
+  const bool moves = is_slow && gap > kEveryUpdate * dt && norm(way_.data(), way_.size()) > Stream::kAtRest * gap;
+  const double weight = moves ? -std::expm1(-gap / kMemory) : 1.0;
+  for (std::size_t i = 0; i < way_.size(); ++i) rate_[i] += weight * ((moves ? way_[i] / gap : 0.0) - rate_[i]);
+  return is_stream && moves;
+}
+
+/// From the sample before. Whether it is slow enough for a motion that takes a time [s].
+bool StreamRates::find_way(const double* sample, double time, const MotionLimits& limits) noexcept {
   if (layout_.is_cartesian) {
     const PoseSample before = PoseSample::from(layout_, last_.data()), now = PoseSample::from(layout_, sample);
     const Vector3 turn = to_rotation_vector(product(now.orientation, conjugate(before.orientation)));
@@ -83,23 +84,31 @@ bool StreamRates::measure(const double* sample, double gap, const MotionLimits& 
       way_[i] = now.position[i] - before.position[i];
       way_[3 + i] = turns_ ? turn[i] : 0.0;
     }
-    is_slow = norm(&way_[0], 3) <= time * limits.linear_velocity && norm(&way_[3], 3) <= time * limits.angular_velocity;
-  } else {
-    for (std::size_t i = 0; i < way_.size(); ++i) {
-      way_[i] = sample[layout_.position + static_cast<int>(i)] - last_[static_cast<std::size_t>(layout_.position) + i];
-      is_slow = is_slow && std::abs(way_[i]) <= time * Stream::kSpeedShare * speed_[i];
-    }
+    return norm(&way_[0], 3) <= time * limits.linear_velocity && norm(&way_[3], 3) <= time * limits.angular_velocity;
   }
-  const double weight = -std::expm1(-gap / kMemory);
-  for (std::size_t i = 0; i < way_.size(); ++i) rate_[i] += weight * (way_[i] / gap - rate_[i]);
-  return is_slow && norm(way_.data(), way_.size()) > Stream::kAtRest * gap;
+  bool is_slow = true;
+  for (std::size_t i = 0; i < way_.size(); ++i) {
+    way_[i] = sample[layout_.position + static_cast<int>(i)] - last_[static_cast<std::size_t>(layout_.position) + i];
+    is_slow = is_slow && std::abs(way_[i]) <= time * Stream::kSpeedShare * speed_[i];
+  }
+  return is_slow;
 }
 
-double StreamRates::settle() const noexcept { return std::max(kSettle, kSettlePeriods * period_); }
+/// Whether the sample is nearer to where v leads in the gap than to the sample before, or the same place.
+bool StreamRates::goes_on(double gap) const noexcept {
+  double rested = 0.0, moved = 0.0;
+  for (std::size_t i = 0; i < way_.size(); ++i) {
+    const double left = way_[i] - gap * rate_[i];
+    rested += way_[i] * way_[i], moved += left * left;
+  }
+  return moved < rested || rested == 0.0;
+}
 
-bool StreamRates::has_paused(double now) noexcept {
-  if (!is_moving_ || now - *time_ <= Stream::kPeriods * period_) return false;
-  forget();
+double StreamRates::settle() const noexcept { return std::clamp(kSettlePeriods * period_, kSettle, kLongestSettle); }
+
+bool StreamRates::has_paused(double now, bool is_over) noexcept {
+  if (!is_moving_ || !(is_over || now - *time_ > rhythm_.horizon())) return false;
+  is_moving_ = false;
   return true;
 }
 

@@ -48,7 +48,8 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
   OPTION(double, max_dt_ratio, 10.0, (Bounds{1.0, true, kFinite}), "1",                                                  \
          "The longest period that a law is stepped with, in periods of the loop.")                                       \
   OPTION(double, reference_timeout, kInfinity, kAboveZero, "s",                                                          \
-         "A reference stream silent for longer is lost: the motion is brought to rest and held. Infinite: never.")       \
+         "A reference stream silent for longer is lost: the motion is brought to rest and held. A stream known for longer " \
+         "gaps is waited for 1.5 of them, up to 1 s. Infinite: never.")                                                 \
   OPTION(bool, rehearses_motions, true, kSwitch, "",                                                                     \
          "Play trajectories and motions to a pose before they begin, and refuse those that leave the limits or the "     \
          "reach.")                                                                                                       \

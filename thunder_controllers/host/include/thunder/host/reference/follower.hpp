@@ -22,7 +22,7 @@ namespace thunder {
 /// What the updating thread found when it refreshed the reference.
 enum class ReferenceState {
   fresh,   ///< As written, holding, or moving by request.
-  stale,   ///< Nothing was written for longer than the timeout: coming to rest, or resting after that.
+  stale,   ///< A stream was silent for longer than the timeout, see Rhythm: coming to rest, or resting after that.
   failed,  ///< The place to hold could not be computed.
 };
 
@@ -30,7 +30,8 @@ enum class ReferenceState {
 ///
 /// Until something is written, and after a hold, it is the place where the robot is found. What is written is a stream,
 /// which may jump, see Stream; joint references are cut to the limits. Motions begin at the sample in effect and end at
-/// rest; their end is then held. What turns out not to be reached is given up, see Reach: the place where the robot is
+/// rest; their end is then held. A stream that falls silent goes to its newest sample if that is at rest and reached
+/// soon, as the last place of a stream of places is; otherwise it is braked. What turns out not to be reached is given up, see Reach: the place where the robot is
 /// then is held, until something else is asked for, or the stream comes near it.
 class ReferenceFollower {
  public:

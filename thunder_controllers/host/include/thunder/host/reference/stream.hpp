@@ -8,6 +8,7 @@
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/time_laws.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/reference/rhythm.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -16,8 +17,8 @@ namespace thunder {
 ///
 ///     r(t) = c(t) + Δ(t)
 ///
-/// c is the newest sample, carried on (or back, before it is due) by its own velocity and acceleration; once it is late
-/// by kPeriods periods of the stream, the longest of late, it comes to rest. Δ is what the reference before was away from
+/// c is the newest sample, carried on (or back, before it is due) by its own velocity and acceleration; once it is older
+/// than the horizon of the stream's rhythm, it comes to rest. Δ is what the reference before was away from
 /// c when the sample came. It falls to zero on a quintic, so r is twice continuously differentiable whatever comes. It
 /// takes one period, or until the sample is due, or what is left of the one before and then as long as a jump takes at
 /// half of the velocity of motions; and so long that their acceleration makes the change of c. A jump is what changes
@@ -25,10 +26,7 @@ namespace thunder {
 /// is approached. Of a stream that gives no rates, see StreamRates, they are estimates, and Δ takes longer.
 class Stream {
  public:
-  static constexpr double kLongestPeriod = 0.2;  ///< [s] samples that are further apart are steps
   static constexpr double kSpeedShare = 0.5;     ///< of a joint's velocity limit: the law needs room to catch up
-  static constexpr double kPeriods = 4.0;        ///< of the stream that a sample is carried on
-  static constexpr double kMemory = 1.0;         ///< [s] for which a long way between two samples is remembered
   static constexpr double kInstant = 1e-9;       ///< [s] far below a period, far above its rounding
   static constexpr double kAtRest = 1e-9;        ///< [m/s, rad/s] rounding of what a stream computes
 
@@ -38,13 +36,15 @@ class Stream {
   void begin() noexcept;
   /// A flat sample that is due at a time [s] comes now, dt [s] after the reference that is given. Δ takes at
   /// least `settle` [s].
-  void take(const double* sample, double due, double now, double dt, const MotionLimits& limits,
+  void take(const double* sample, double due, double now, double dt, const Rhythm& rhythm, const MotionLimits& limits,
             const double* reference, double settle) noexcept;
   /// Write the reference now; where it is not finite it stays.
   void advance(double now, double* reference) noexcept;
 
   /// Whether Δ is there, and takes longer than samples of a stream may be apart.
   bool is_far() const noexcept { return is_far_ && !is_over_; }
+  /// Whether the newest sample is at rest, and reached soon, see Rhythm::kLongest.
+  bool is_settling(double now) const noexcept { return !moves_ && begun_ + duration_ - now <= Rhythm::kLongest; }
   /// Whether the stream is late, and what moved comes to rest.
   bool is_late() const noexcept { return is_late_; }
 
@@ -76,7 +76,8 @@ class Stream {
   std::vector<double> kept_;   ///< acceleration of Δ before
   StopShape shape_;
   std::optional<double> due_;  ///< [s]
-  double period_ = 0.0;        ///< [s] of the stream; 0 while it is not known
+  double period_ = 0.0;        ///< [s] of the stream, the longest of late; 0 while it is not known
+  double horizon_ = 0.0;       ///< [s] for which the sample is carried on
   double begun_ = 0.0;         ///< [s] when Δ was away_
   double duration_ = 0.0;      ///< [s] of Δ
   double soonest_ = 0.0;       ///< [s] of jolt_

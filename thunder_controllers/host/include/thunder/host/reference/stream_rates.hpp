@@ -7,6 +7,7 @@
 #include "thunder/host/motion/motion.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/options.hpp"
+#include "thunder/host/reference/rhythm.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {
@@ -31,13 +32,15 @@ class StreamRates {
   std::optional<double> derive(double* sample, double time, double dt, const MotionLimits& limits) noexcept;
   /// How long errors of the velocity are to be spread over [s], see Stream.
   double settle() const noexcept;
-  /// Whether the stream is silent now, for so long that its last place is meant to be its end; true once.
-  bool has_paused(double now) noexcept;
+  /// Whether the stream is silent now, for so long that its last place is meant to be its end, or `is_over`; true once.
+  bool has_paused(double now, bool is_over) noexcept;
+  /// Rhythm of the samples, also of those that have rates.
+  const Rhythm& rhythm() const noexcept { return rhythm_; }
 
  private:
-  bool measure(const double* sample, double gap, const MotionLimits& limits) noexcept;
-  void keep(const double* sample, double time) noexcept;
-  void forget() noexcept;
+  bool follow(const double* sample, double gap, double dt, const MotionLimits& limits) noexcept;
+  bool find_way(const double* sample, double gap, const MotionLimits& limits) noexcept;
+  bool goes_on(double gap) const noexcept;
 
   SampleLayout layout_;
   bool acts_;                  ///< where jumps are approached
@@ -45,9 +48,11 @@ class StreamRates {
   std::vector<double> speed_;  ///< [rad/s or m/s] of joints
   std::vector<double> last_;   ///< the sample before
   std::vector<double> way_;    ///< from it
-  std::vector<double> rate_;   ///< v, as the flat sample has it
+  std::vector<double> rate_;   ///< v, as the flat sample has it, or that of a sample that has rates
+  Rhythm rhythm_;
   std::optional<double> time_; ///< [s] of the sample before
   double period_ = 0.0;        ///< [s] of the stream, the mean of some; 0 while it is not known
+  bool has_rates_ = false;     ///< the sample before
   bool is_moving_ = false;     ///< the last sample was given a velocity
 };
 

@@ -28,7 +28,7 @@ enum class GuardReport : std::uint8_t { always, between_transitions, never };
   GUARD(kTimeStepInvalid, time_step_invalid, blocks, always,                                                          \
         "dt is outside (0, max_dt_ratio·nominal_dt]: safe effort.")                                                   \
   GUARD(kReferenceStale, reference_stale, passes, always,                                                             \
-        "No reference for longer than Options.reference_timeout: it comes to rest and is held.")                      \
+        "A stream is silent for longer than Options.reference_timeout and its rhythm allow: it comes to rest.")        \
   GUARD(kResultNonFinite, result_non_finite, blocks, always,                                                          \
         "The law gave something infinite or NaN: safe effort, the state is kept.")                                    \
   GUARD(kEffortRateLimited, effort_rate_limited, passes, between_transitions,                                         \
@@ -52,7 +52,7 @@ enum class GuardReport : std::uint8_t { always, between_transitions, never };
   GUARD(kReferenceUnreached, reference_unreached, passes, always,                                                     \
         "The reference is not approached any more: the place is held instead.")                                       \
   GUARD(kReferenceLate, reference_late, passes, always,                                                               \
-        "A stream is late by more than four of its periods: what moved comes to rest until the next sample.") \
+        "A stream is later than its rhythm explains: the reference comes to rest until the next sample.")             \
   GUARD(kMeasurementUnused, measurement_unused, passes, always,                                                       \
         "The law goes on without a measurement that it takes: there is none, or the last one was implausible.")
 
