@@ -61,10 +61,13 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     if adapted.links:
         error = e_dot + error_weight(signals, 1.0) * reciprocal(1.0 + ca.norm_2(e)) * e
         Y, damping = adapted.regressor(q, qd, reference.qd, reference.qdd), K_d
+        bandwidth = K_p * reciprocal(K_d + TINY)
+        if observer is not None:
+            bandwidth += observer.K_o
         if observer is not None and not adapted.predicts:
             error, Y = ca.vertcat(error, observer.told(K_d)), ca.vertcat(Y, observer.W)
             damping = ca.vertcat(K_d, K_d)
-        next_state |= adapted.step(Y, error, damping, K_p * reciprocal(K_d + TINY))
+        next_state |= adapted.step(Y, error, damping, bandwidth)
     next_state |= observer.next_state if observer is not None else {}
     telemetry = {"joint_error": e, **adapted.telemetry, **rejected.telemetry}
     return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, next_state, telemetry)

@@ -178,6 +178,8 @@ class SplitDynamics:
         K_d, Lambda = self._K_d, sharing * self._Lambda
         if self.limit is None:
             return found
+        if observer is not None:
+            Lambda = ca.mmax(Lambda) + sharing * observer.K_o  # M̂ K_o is a feedback of velocity, as M̂Λ is
         s = self._robustness.outside_dead_zone(s)
         regressor = self._Y_g if self._scheme else SX(0, 0)
         if observer is not None and not (self._scheme and self._scheme.predicts):
