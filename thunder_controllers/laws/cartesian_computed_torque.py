@@ -30,8 +30,8 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
     e = [p_d − p ; r sin θ]   [Luh, Walker & Paul 1980]. Of an arm with spare joints z = ν(ζ̇ + 2 k_σ(ζ − q̇) + k_σ² σ) −
-    (1 − ν) 2 k_n q̇, ζ̇ = k_n²(q_home − q) − 2 k_n ζ, ν fading near singularities, and σ the `Deflection` of ζ, which
-    holds them against loads; of another z = ν k_n²(q_home − q) − 2 k_n q̇. On a circle q_home − q is its sine.
+    (1 − ν) 2 k_n q̇, ζ̇ = k_n²(q_home − q) − 2 k_n ζ, ν fading near singularities, and σ the `Deflection` of s = ζ − q̇,
+    which holds them against loads; of another z = ν k_n²(q_home − q) − 2 k_n q̇. On a circle q_home − q is its sine.
 
     With an exact model, away from singularities and within the limits of the errors, ë_p + R_1 ė_p + R_0 e_p = 0, and
     with the relative angular velocity ω̃ = ω_d − ω the rotation has dω̃/dt + R_1 ω̃ + R_0 r sin θ = 0:
@@ -108,7 +108,7 @@ def _spare_acceleration(
     deflection, way = posture.Deflection(signals, posture.FREQUENCY), zeta - signals.qd
     sigma, k = deflection.value, deflection.k
     z = share * (zeta_dot + 2.0 * k * way + k**2 * sigma) - (1.0 - share) * 2.0 * k_n * signals.qd
-    _, next_sigma = deflection.step(share * inverse.project(way + k * sigma))
+    next_sigma = deflection.step(inverse.project(way + k * sigma), share)
     return SX(z), {"spare_velocity": next_zeta, "deflection": next_sigma}
 
 

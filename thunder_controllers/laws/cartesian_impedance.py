@@ -33,12 +33,12 @@ def cartesian_impedance(robot: RobotExpressions, options: Options) -> Law:
     rest a push w displaces the end effector by K⁻¹w. f is the gradient of U = ½ (p_d − p)ᵀK_v(p_d − p) + (1 − cos θ)
     rᵀK_ω r. D damps light directions and d heavy ones and the null space, whatever the inertia.
 
-    τ_n holds the spare joints of a redundant arm: τ_n = ν M P(k_σ² σ + 2 k_σ(z − q̇)), as `hold_spare_joints` has it;
+    τ_n holds the spare joints of a redundant arm: τ_n = ν M P(k_σ² σ + 2 k_σ(z − q̇)), as `hold_spare_joints` has it:
     the end effector feels nothing of it. z leads them to q_home with the bandwidth k_n. ν is zero at singular poses:
     there the law is the one without τ_n, which inverts nothing, and no pose is singular.
 
     With an exact model, a reference at rest and z = 0, V = ½ q̇ᵀM q̇ + U + ½ k_σ² σᵀM σ falls at the rate −ξᵀD ξ −
-    d q̇ᵀM q̇ − 2 k_σ ν vᵀM v − k_σ³ σᵀM(1 − νP)σ, from every orientation and pose: the arm is passive. On its
+    d q̇ᵀM q̇ − ν(2 k_σ vᵀM v + k_σ³ σᵀM(1 − P)σ), v = P q̇, from every orientation and pose: the arm is passive. On its
     way to q_home z adds ν(2 k_σ vᵀM + k_σ² σᵀM P)z, which may be positive; with k_n = 0 it is zero for ever.
 
     Args:
@@ -60,8 +60,9 @@ def cartesian_impedance(robot: RobotExpressions, options: Options) -> Law:
             next_state["q_home"] = _start(signals)
         k_n, away, _ = task.posture_error(robot, signals, BANDWIDTH, next_state.get("q_home"))
         z, _, next_state["spare_velocity"] = posture.velocity_home(signals, k_n, away)
-        hold = posture.hold_spare_joints(robot, signals, error.J, z)
-        effort, next_state, telemetry = effort + hold.effort, next_state | hold.next_state, {**telemetry, **hold.telemetry}
+        share, distance = posture.away_from_singularities(signals, error.J)
+        hold, next_state["deflection"] = posture.hold_spare_joints(robot, signals, error.J, z - qd, share)
+        effort, telemetry = effort + hold, {**telemetry, "singularity": distance}
     description = "Springs and dampers at the end effector; spare joints are held."
     return signals.law("cartesian_impedance", description, effort, next_state, telemetry)
 

@@ -10,7 +10,7 @@ from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, ori
 from thunder_controllers.laws.kinematic_loop.speed import limit_joints, limit_norm
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.gains import stiffness_by_inertia
-from thunder_controllers.laws.parts.posture import Deflection, is_redundant
+from thunder_controllers.laws.parts.posture import SLOWER, hold_spare_joints, is_redundant
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Options, Signals
@@ -34,13 +34,12 @@ UNLIMITED_SPEED = 1e3
 
 
 class AxisAngleLoop:
-    """q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν (z + k_σ σ)) and its torque Jᵀ Lᵀ K_p e.
-
-    z is that of `null_space_velocity`, and σ the `Deflection` of spare joints from it, σ̇ = (1 − J⁺J)(q̇_r − q̇) − k_σ σ.
-    At rest a load that nothing adapts to displaces them by δ with K_d k_σ δ its share in the null space, with z = 0; where
-    z leads to a posture, by nothing.
+    """q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν z), z of `null_space_velocity`, and its torque Jᵀ Lᵀ K_p e.
 
     ½ eᵀK_p e falls at the rate −eᵀK_p Λ e, but for −eᵀK_p L J s, which the torque cancels, where nothing is bounded.
+
+    The torque has τ_n of `hold_spare_joints` besides, an integral action on s in the null space alone: with the energy
+    of its deflection in it, V falls by ν(2 k_σ sᵀM P s + k_σ³ σᵀM(1 − P)σ) more.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -90,6 +89,8 @@ class AxisAngleLoop:
             self.telemetry |= ahead.telemetry
         J_dot = J_dot[:rows, :]
         inverse = PseudoInverse(J, J_dot, damping.value, damping.rate)
+        z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
+        x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
         limits = robot.model.limits("velocity")
         speed_limit = signals.gain(
             "speed_limit",
@@ -99,21 +100,14 @@ class AxisAngleLoop:
             unit="rad/s|m/s",
             doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
         )
-
-        def motion(z: SX, z_dot: SX) -> tuple[SX, SX]:
-            """q̇_r and q̈_r."""
-            z, z_dot = damping.posture * z, damping.posture * z_dot + damping.posture_rate * z
-            x, x_dot = inverse.apply(v_c - J @ z, v_c_dot - J_dot @ z - J @ z_dot)
-            return limit_joints(z + x, z_dot + x_dot, speed_limit)
-
-        if is_redundant(robot, rows):
-            held = Deflection(signals, min(10.0, fastest / BANDWIDTHS))
-            z = z + held.k * held.value
-            asked, _ = motion(z, z_dot)  # q̇_r, which has nothing of ż
-            sigma_dot, self.next_state["deflection"] = held.step(inverse.project(asked - signals.qd))
-            z_dot = z_dot + held.k * sigma_dot
-        self.qd_r, self.qdd_r = motion(z, z_dot)
+        self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
         self.effort = J.T @ wrench
+        if is_redundant(robot, rows):
+            s = self.qd_r - signals.qd
+            hold, self.next_state["deflection"] = hold_spare_joints(
+                robot, signals, J, s, damping.posture, fastest / SLOWER
+            )
+            self.effort += hold
         self.next_state |= {"damping": damping.next}
         self.telemetry |= {**error.telemetry, **damping.telemetry}
 

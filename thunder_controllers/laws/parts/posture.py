@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 
 from thunder_controllers.laws.parts.gains import FASTEST
@@ -20,12 +18,15 @@ from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
-FREQUENCY = FASTEST["default"] / 8.0
-"""Default of k_σ for torques and accelerations [1/s]: critical damping is twice of it, a quarter of what the loop bears.
+SLOWER = 8.0
+"""Times that k_σ by default is below the fastest M⁻¹K_d: its critical damping, 2 k_σ, is then a quarter of it.
 
-1 kg at the elbow is held within 0.05 rad from 8 to 12 1/s on at most poses of a Panda, 21 1/s at the worst of 300, and
+1 kg at the elbow is held within 0.05 rad by 8 to 12 1/s at most poses of a Panda, by 21 1/s at the worst of 300, and by
 22 1/s at nine of ten poses of an xArm7.
 """
+
+FREQUENCY = FASTEST["default"] / SLOWER
+"""k_σ by default [1/s]."""
 
 LIMIT = 0.3
 """Default of the gain `deflection_limit` [rad or m]."""
@@ -35,10 +36,10 @@ TINY = 1e-16
 
 
 class Deflection:
-    """State σ (n,), how far loads have displaced the spare joints: σ̇ = ν P s_n − k_σ σ − Γσ, s_n = z + k_σ σ − q̇.
+    """State σ (n,), how far loads have displaced the spare joints: σ̇ = ν(P s_n − k_σ σ) − Γσ, s_n = s + k_σ σ.
 
-    z is the velocity that spare motion shall have, P the projector on the null space, ν its share near singularities
-    and Γσ what a law adds. In the null space that is σ̇ = z − q̇; what leaves it as the arm moves decays by k_σ. σ is
+    s is the velocity that the joints shall have, less q̇, P the projector on the null space, ν its share near
+    singularities and Γσ what a law adds. In the null space that is σ̇ = s; what leaves it as the arm moves decays. σ is
     shortened to `deflection_limit`, so that an obstacle does not wind it up.
 
     Args:
@@ -74,21 +75,21 @@ class Deflection:
         )
         self._signals = signals
 
-    def step(self, pulled: SX, turning: SX | float = 0.0) -> tuple[SX, SX]:
-        """Return σ̇ and the next σ.
+    def step(self, pulled: SX, share: SX, turning: SX | float = 0.0) -> SX:
+        """Return the next σ.
 
         Args:
-            pulled: ν P s_n.
+            pulled: P s_n.
+            share: ν.
             turning: Γσ.
         """
         sigma, dt = self.value, self._signals.dt
-        after = sigma + dt * (pulled - self.k * sigma - turning)
-        after = after * ca.fmin(1.0, self._limit / ca.sqrt(dot(after, after) + TINY))
-        return SX((after - sigma) / dt), SX(after)
+        after = sigma + dt * (share * (pulled - self.k * sigma) - turning)
+        return SX(after * ca.fmin(1.0, self._limit / ca.sqrt(dot(after, after) + TINY)))
 
 
 def velocity_home(signals: Signals, k_n: SX, away: SX) -> tuple[SX, SX, SX]:
-    """Return the state z (n,), a velocity that leads home from rest, ż = k_n²(q_home − q) − 2 k_n z, and its next value.
+    """Return the state z (n,), a velocity that leads home, ż = k_n²(q_home − q) − 2 k_n z, and its next value.
 
     Args:
         k_n: Bandwidth [1/s].
@@ -100,53 +101,55 @@ def velocity_home(signals: Signals, k_n: SX, away: SX) -> tuple[SX, SX, SX]:
     return z, SX(z_dot), SX(z + signals.dt * z_dot)
 
 
-@dataclass(frozen=True)
-class Hold:
-    """Torque (n,) [N·m or N] that holds the spare joints, the next values of its states, and its telemetry."""
-
-    effort: SX
-    next_state: dict[str, SX]
-    telemetry: dict[str, SX]
-
-
 def is_redundant(robot: RobotExpressions, rows: int) -> bool:
     """Return whether the path to the end effector has a joint for each row of the task, and joints are left."""
     return len(robot.model.path(robot.model.ee_link)) >= rows < robot.n
 
 
-def hold_spare_joints(robot: RobotExpressions, signals: Signals, J: SX, z: SX) -> Hold:
-    """Return τ_n = ν M P(k_σ² σ + 2 k_σ(z − q̇)), P = 1 − M⁻¹JᵀΛJ, Λ = (JM⁻¹Jᵀ)⁻¹   [Khatib 1987, eq. 51].
+def hold_spare_joints(
+    robot: RobotExpressions, signals: Signals, J: SX, s: SX, share: SX, frequency: float = FREQUENCY
+) -> tuple[SX, SX]:
+    """Return τ_n = ν M P(k_σ² σ + 2 k_σ s), P = 1 − M⁻¹JᵀΛJ, Λ = (JM⁻¹Jᵀ)⁻¹   [Khatib 1987, eq. 51], and the next σ.
 
-    σ is the `Deflection` with Γ = M⁻¹C. ν(q) = S(μ/threshold), S the smooth step and μ = 1/tr((JJᵀ)⁻¹), is zero at
-    singularities, where P has no limit.
+    σ is the `Deflection` of s with Γ = M⁻¹C.
 
     J M⁻¹τ_n = 0: no acceleration of the end effector is due to τ_n. No τ_n ≠ 0 is a Jᵀf, whatever M the model has: at
     rest the torques of the task bear their part of a load, and τ_n the rest.
 
-    With v = P q̇ and E = ½ k_σ² σᵀM σ, the power of τ_n and Ė sum up to −2 k_σ ν vᵀM v − k_σ³ σᵀM(1 − νP)σ and what
-    leads the posture, ν(2 k_σ vᵀM + k_σ² σᵀM P)z. For z = 0 it is a passive spring and damper at every pose: the P that
-    σ moves by is the one that σ acts by, and M⁻¹Cσ keeps σᵀMσ while M turns. A limit that shortens σ lowers E.
+    With E = ½ k_σ² σᵀM σ, Ė = sᵀτ_n − ν(2 k_σ sᵀM P s + k_σ³ σᵀM(1 − P)σ). With s = −q̇ it is a passive spring and
+    damper at every pose: the P that σ moves by is the one that σ acts by, and M⁻¹Cσ keeps σᵀMσ while M turns. A limit
+    that shortens σ lowers E.
 
     Args:
         robot: A redundant one, as `is_redundant` has it.
-        signals: Where gain singularity_threshold, telemetry `singularity`, and those of `Deflection` are declared.
+        signals: Where what `Deflection` has is declared.
         J: Jacobian of the task (rows, n), an expression of q.
-        z: Velocity that spare motion shall have (n,).
+        s: Velocity that the joints shall have, less q̇ (n,).
+        share: ν, zero at singularities of J, where P has no limit.
+        frequency: Default of k_σ [1/s].
     """
-    q, qd, M, rest = signals.q, signals.qd, SX(robot["M"]), SX.zeros(robot.n)
+    q, rest = signals.q, SX.zeros(robot.n)
+    M = SX(robot["M"])
     inertia = factor_ldl(M)
     W = inertia.solve(J.T)
     mobility = factor_ldl(J @ W)
-    deflection = Deflection(signals, FREQUENCY)
+    deflection = Deflection(signals, frequency)
     sigma, k = deflection.value, deflection.k
-    distance = distance_to_singularity(J)
-    share = smooth_step(distance * reciprocal(singularity_threshold(signals, "spare joints are held less")))
-    describe_singularity(signals)
 
     def project(velocity: SX) -> SX:
         return SX(velocity - W @ mobility.solve(J @ velocity))
 
-    coriolis = robot.inverse_dynamics(q, qd, sigma, rest) - robot.inverse_dynamics(q, rest, rest, rest)
-    _, after = deflection.step(share * project(z + k * sigma - qd), inertia.solve(coriolis))
-    effort = share * (M @ project(k**2 * sigma + 2.0 * k * (z - qd)))
-    return Hold(effort, {"deflection": after}, {"singularity": distance})
+    coriolis = robot.inverse_dynamics(q, signals.qd, sigma, rest) - robot.inverse_dynamics(q, rest, rest, rest)
+    after = deflection.step(project(s + k * sigma), share, inertia.solve(coriolis))
+    return SX(share * (M @ project(k**2 * sigma + 2.0 * k * s))), after
+
+
+def away_from_singularities(signals: Signals, J: SX) -> tuple[SX, SX]:
+    """Return ν(q) = S(μ/threshold), S the smooth step, and μ = 1/tr((JJᵀ)⁻¹) [m²].
+
+    Declares gain singularity_threshold and telemetry `singularity`, which is μ.
+    """
+    describe_singularity(signals)
+    distance = distance_to_singularity(J)
+    threshold = singularity_threshold(signals, "spare joints are held less")
+    return smooth_step(distance * reciprocal(threshold)), distance
