@@ -218,12 +218,13 @@ def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: 
 def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpressions) -> None:
     assert [(e.name, e.size, e.flags) for e in law.state] == [
         ("damping", 1, EntryFlag.INITIAL),
+        ("deflection", 7, EntryFlag.NONE),
         ("pi_hat", 10, EntryFlag.ADAPTED),
     ]
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
     assert guarded == ["pose_error", "orientation_cosine", "consistency"]
-    np.testing.assert_array_equal(law.state[1].default.ravel(), robot.model.pi[60:])
+    np.testing.assert_array_equal(law.state[2].default.ravel(), robot.model.pi[60:])
 
 
 def test_a_non_finite_estimate_is_not_clamped_into_a_finite_one(law: Law, robot: RobotExpressions) -> None:
