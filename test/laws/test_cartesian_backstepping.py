@@ -70,9 +70,6 @@ class Motion:
         }
 
 
-ALONE = {"K_p": 0.0, "K_d": 0.0, "k_sigma": 0.0}
-"""Gains with which the effort is that of the model."""
-
 UNBOUNDED = {"speed_limit": 1e3, "angular_speed_limit": 100.0, "position_error_limit": 10.0}
 """Gains with which nothing is scaled."""
 
@@ -100,7 +97,7 @@ def test_effort_holds_the_exact_derivative_of_the_reference_velocity(
     """q̈_r is not handed out; it is what the effort contains: M q̈_r = τ − C q̇_r − G − K_d s − JᵀLᵀK_p e."""
     motion, t, state = Motion(robot, seed), 0.1, {"damping": 1e-3 if gains else 0.0}
     q, qd = motion.state(t)
-    effort, after, telemetry = step(law, q, qd, motion.reference(t), state, {**ALONE, **gains})
+    effort, after, telemetry = step(law, q, qd, motion.reference(t), state, {"K_p": 0.0, "K_d": 0.0, **gains})
     assert (telemetry["damping"].item() > 0.0) == bool(gains)
     M, C, G = masses(robot, q, qd)
     qdd_r = np.linalg.solve(M, effort - C @ telemetry["qd_r"] - G)
@@ -129,7 +126,7 @@ def test_the_lyapunov_function_falls_at_the_rate_of_theory(
     pi_hat = pi * (1 + error * rng.uniform(0.1, 1.0, 10))
     Lambda, K_p, K_d = rng.uniform(2.0, 8.0, 6), rng.uniform(20.0, 80.0, 6), rng.uniform(2.0, 20.0, 7)
     gamma = np.concatenate([[2.0], np.full(3, 3.0), np.full(6, 5.0)])
-    gains = {"Lambda": Lambda, "K_p": K_p, "K_d": K_d, "k_n": 0.0, "k_sigma": 0.0, **UNBOUNDED}
+    gains = {"Lambda": Lambda, "K_p": K_p, "K_d": K_d, "k_n": 0.0, **UNBOUNDED}
     gains |= {"gamma_mass": 2.0, "gamma_com": 3.0, "gamma_inertia": 5.0}
     effort, next_state, telemetry = step(clamped, q, qd, reference, {"pi_hat": pi_hat}, gains, DT)
     M, C, G = masses(robot, q, qd)
@@ -218,13 +215,12 @@ def test_far_orientations_turn_the_end_effector_no_faster_than_asked_for(robot: 
 def test_state_gains_and_telemetry_are_declared(law: Law, robot: RobotExpressions) -> None:
     assert [(e.name, e.size, e.flags) for e in law.state] == [
         ("damping", 1, EntryFlag.INITIAL),
-        ("deflection", 7, EntryFlag.NONE),
         ("pi_hat", 10, EntryFlag.ADAPTED),
     ]
     assert {"Lambda", "K_p", "K_d", "k_n", "q_home", "gamma", "pi_lower", "pi_upper"} <= {e.name for e in law.gains}
     guarded = [e.name for e in law.telemetry if e.flags is EntryFlag.ACTIVATION]
     assert guarded == ["pose_error", "orientation_cosine", "consistency"]
-    np.testing.assert_array_equal(law.state[2].default.ravel(), robot.model.pi[60:])
+    np.testing.assert_array_equal(law.state[1].default.ravel(), robot.model.pi[60:])
 
 
 def test_a_non_finite_estimate_is_not_clamped_into_a_finite_one(law: Law, robot: RobotExpressions) -> None:

@@ -404,7 +404,7 @@ def test_signals_of_adapted_kinematics_are_declared() -> None:
 
 def test_a_law_that_knows_its_kinematics_measures_no_position() -> None:
     law = cartesian_backstepping(robot_of("panda"), {"kinematics": "known"})
-    assert law.measurements == () and [entry.name for entry in law.state] == ["damping", "deflection", "pi_hat"]
+    assert law.measurements == () and [entry.name for entry in law.state] == ["damping", "pi_hat"]
 
 
 def test_an_unknown_value_of_the_option_is_refused() -> None:

@@ -38,8 +38,10 @@ class AxisAngleLoop:
 
     ½ eᵀK_p e falls at the rate −eᵀK_p Λ e, but for −eᵀK_p L J s, which the torque cancels, where nothing is bounded.
 
-    The torque has τ_n of `hold_spare_joints` besides, an integral action on s in the null space alone: with the energy
-    of its deflection in it, V falls by ν(2 k_σ sᵀM P s + k_σ³ σᵀM(1 − P)σ) more.
+    Where no posture holds the spare joints (redundancy=none, joint_limits) the torque has τ_n of `hold_spare_joints`
+    besides, for s_0 = (1 − J⁺J)s alone: an error of the pose that stays shall not drive them. V with the energy of the
+    deflection falls by ν(2 k_σ s_0ᵀM s_0 + k_σ³ σᵀM(1 − P)σ) more, and rises by −(J⁺J s)ᵀτ_n, which is zero where the
+    end effector moves as it shall.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -102,8 +104,8 @@ class AxisAngleLoop:
         )
         self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
         self.effort = J.T @ wrench
-        if is_redundant(robot, rows):
-            s = self.qd_r - signals.qd
+        if options["redundancy"] != "posture" and is_redundant(robot, rows):
+            s = inverse.project(self.qd_r - signals.qd)
             hold, self.next_state["deflection"] = hold_spare_joints(
                 robot, signals, J, s, damping.posture, fastest / SLOWER
             )
