@@ -183,16 +183,34 @@ def cartesian_impedance_energy(loop: ClosedLoop, now: Instant) -> float:
     e = now.reference["position"] - T[:3, 3]
     turn = Rotation.from_matrix(now.reference["rotation"].T @ T[:3, :3]).as_rotvec()  # axis in the desired frame
     angle = np.linalg.norm(turn)
-    turning = (1.0 - np.cos(angle)) / angle**2 * turn @ (K[3:] * turn)
-    return 0.5 * (now.qd @ loop.terms(now.q, now.qd)[0] @ now.qd + e @ (K[:3] * e)) + turning
+    turning = (1.0 - np.cos(angle)) / angle**2 * turn @ (K[3:] * turn) if K.size == 6 else 0.0
+    return 0.5 * (now.qd @ loop.terms(now.q, now.qd)[0] @ now.qd + e @ (K[:3] * e)) + turning + _held(loop, now)[0]
 
 
 def cartesian_impedance_rate(loop: ClosedLoop, now: Instant) -> float:
-    twist, gains = _twist_error(loop, now), loop.gains
-    return -twist @ (gains["D"] * twist) - gains["d"].item() * now.qd @ loop.terms(now.q, now.qd)[0] @ now.qd
+    gains = loop.gains
+    twist = _twist_error(loop, now)[: gains["D"].size]
+    damped = twist @ (gains["D"] * twist) + gains["d"].item() * now.qd @ loop.terms(now.q, now.qd)[0] @ now.qd
+    return _held(loop, now)[1] - damped
+
+
+def _held(loop: ClosedLoop, now: Instant) -> tuple[float, float]:
+    """Energy ½ k_σ² σᵀM σ of the hold of spare joints, and what the hold has of the rate; zero of an arm without."""
+    if "k_sigma" not in loop.gains:
+        return 0.0, 0.0
+    M, k = loop.terms(now.q, now.qd)[0], loop.gains["k_sigma"].item()
+    J = np.reshape(loop.library.evaluate("J_ee", now.q), (6, loop.n))[: loop.gains["K"].size]
+    x = min(1.0 / np.trace(np.linalg.inv(J @ J.T)) / loop.gains["singularity_threshold"].item(), 1.0)
+    share = x**2 * (3.0 - 2.0 * x)
+    P = np.eye(loop.n) - np.linalg.solve(M, J.T) @ np.linalg.solve(J @ np.linalg.solve(M, J.T), J)
+    sigma, z, v = now.state["deflection"], now.state["spare_velocity"], P @ now.qd
+    damped = 2.0 * k * share * v @ M @ v + share * k**3 * sigma @ M @ (sigma - P @ sigma)
+    led = share * (2.0 * k * v @ M + k**2 * sigma @ M @ P) @ z
+    return 0.5 * k**2 * sigma @ M @ sigma, led - damped
 
 
 ADAPTIVE = (adaptive_energy, adaptive_rate)
+HANGS = (cartesian_impedance_energy, cartesian_impedance_rate)
 ALL = {"adapted_links": "all", "adaptation": "gradient"}
 FIXED = {"adaptation": "none"}
 FAR = {"position_error_limit": 10.0, "orientation_error_limit": 1.0, "singularity_threshold": 1e-9}
@@ -210,13 +228,18 @@ CLAIMS = {
     "slotine_li fixed": Claim(*ADAPTIVE, FIXED, compensates_friction=False),
     "gravity_compensation": Claim(gravity_compensation_energy, gravity_compensation_rate, compensates_friction=False),
     "cartesian_computed_torque": Claim(cartesian_computed_torque_energy, cartesian_computed_torque_rate, gains=FAR),
-    "cartesian_impedance": Claim(cartesian_impedance_energy, cartesian_impedance_rate, compensates_friction=False),
+    "cartesian_impedance": Claim(*HANGS, compensates_friction=False),
+    "cartesian_impedance of positions": Claim(*HANGS, {"task": "position"}, compensates_friction=False),
+    "cartesian_impedance near a singularity": Claim(
+        *HANGS, {"task": "position"}, {"singularity_threshold": 1.0}, compensates_friction=False
+    ),
 }
 CASES = [
     (claim, robot)
     for claim in CLAIMS
     for robot in ARMS
-    if arm(robot).n >= 6 or not claim.startswith("cartesian_computed")
+    if arm(robot).n >= 6
+    or not claim.startswith(("cartesian_computed", "cartesian_impedance of", "cartesian_impedance near"))
 ]
 
 
@@ -233,6 +256,8 @@ def start_of(claim: str, robot: str, seed: int) -> tuple[ClosedLoop, FloatArray]
     loop = ClosedLoop(arm(robot), library(robot), law, reference, stated.gains, stated.compensates_friction)
     adapts = any(entry.name == "pi_hat" for entry in law.state)
     wrong = {"pi_hat": arm(robot).pi * rng.uniform(0.7, 1.3, 10 * n)} if adapts else {}
+    if any(entry.name == "deflection" for entry in law.state):
+        wrong |= {"deflection": rng.uniform(-0.05, 0.05, n), "spare_velocity": rng.uniform(-0.3, 0.3, n)}
     return loop, loop.start(q + rng.uniform(-0.1, 0.1, n), rng.uniform(0.2, 0.8, n), wrong)
 
 

@@ -10,7 +10,7 @@ from thunder_controllers.laws.faults.recovery import FaultRecovery
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.outside.observer import MomentumObserver
-from thunder_controllers.laws.parts import task
+from thunder_controllers.laws.parts import posture, task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_dynamics_gains
@@ -31,8 +31,10 @@ REDUNDANCY = Option(
 def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     """τ = M q̈ + C q̇ + G + F_V q̇ + F_C sign(q̇),  q̈ = J⁺(ξ̇_d + R_1(ξ_d − J q̇) + R_0 e − J̇ q̇) + (1 − J⁺J) z.
 
-    e = [p_d − p ; r sin θ], z = ν k_n²(q_home − q) − 2 k_n q̇, ν fading near singularities   [Luh, Walker & Paul 1980];
-    of joints on a circle sin(q_home − q).
+    e = [p_d − p ; r sin θ]   [Luh, Walker & Paul 1980]. Of an arm with spare joints z = ν(ζ̇ + 2 k_σ(ζ − q̇) + k_σ² σ) −
+    (1 − ν) 2 k_n q̇, ζ̇ = k_n²(q_home − q) − 2 k_n ζ, ν fading near singularities, and σ the `Deflection` of s = ζ − q̇,
+    which holds them against loads; of another z = ν k_n²(q_home − q) − 2 k_n q̇. On a circle q_home − q is its sine.
+
     With an exact model, away from singularities and within the limits of the errors, ë_p + R_1 ė_p + R_0 e_p = 0, and
     with the relative angular velocity ω̃ = ω_d − ω the rotation has dω̃/dt + R_1 ω̃ + R_0 r sin θ = 0:
     1 − cos θ + ½ ω̃ᵀR_0⁻¹ω̃ falls at the rate −ω̃ᵀR_0⁻¹R_1 ω̃, from every angle below 180°.
@@ -64,7 +66,12 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         J = error.J @ ca.diag(left.obeys)
     damping = SingularityDamping(signals, J, error.J)
     inverse = PseudoInverse(error.J, J_dot, damping.value, damping.rate)
+    next_state = {"damping": damping.next}
     z = damping.posture * k_n**2 * away - 2.0 * k_n * qd
+    if posture.is_redundant(robot, rows):
+        free = PseudoInverse(J, J_dot, damping.value, damping.rate)
+        z, spare = _spare_acceleration(signals, free, damping.posture, k_n, away)
+        next_state |= spare
     # Only J⁺ is applied here; what `apply` differentiates is not asked for, and not compiled.
     r, telemetry = acceleration - J_dot @ qd, {**error.telemetry, **damping.telemetry}
     if left:
@@ -79,7 +86,6 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
         signals.describe_telemetry("task_share", unit="1", doc="Share of J q̈ that the bounds of q̈ allow.")
         qdd, telemetry["task_share"] = bounded.u, bounded.share
     effort = robot.inverse_dynamics(q, qd, qd, qdd) + friction.torque(qd)
-    next_state = {"damping": damping.next}
     rejected, observed = _disturbance(robot, signals, options, inverse, J_dot @ qd, friction.torque(qd))
     effort += rejected.effort
     next_state |= rejected.next_state | observed
@@ -118,6 +124,18 @@ def _disturbance(
     without = robot.inverse_dynamics(signals.q, signals.qd, signals.qd, followed) + friction
     found = disturbance.Disturbance(signals, options, without, observer, bandwidth=bandwidth)
     return found, observer.next_state if observer is not None else {}
+
+
+def _spare_acceleration(
+    signals: Signals, inverse: PseudoInverse, share: SX, k_n: SX, away: SX
+) -> tuple[SX, dict[str, SX]]:
+    """z (n,) of an arm with spare joints, and the next states of it; the null space is that of `inverse`."""
+    zeta, zeta_dot, next_zeta = posture.velocity_home(signals, k_n, away)
+    deflection, way = posture.Deflection(signals, posture.FREQUENCY), zeta - signals.qd
+    sigma, k = deflection.value, deflection.k
+    z = share * (zeta_dot + 2.0 * k * way + k**2 * sigma) - (1.0 - share) * 2.0 * k_n * signals.qd
+    next_sigma = deflection.step(inverse.project(way + k * sigma), share)
+    return SX(z), {"spare_velocity": next_zeta, "deflection": next_sigma}
 
 
 def _near(signals: Signals, e: SX) -> SX:

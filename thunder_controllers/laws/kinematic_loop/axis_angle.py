@@ -10,6 +10,7 @@ from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, ori
 from thunder_controllers.laws.kinematic_loop.speed import limit_joints, limit_norm
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.gains import stiffness_by_inertia
+from thunder_controllers.laws.parts.posture import SLOWER, hold_spare_joints, is_redundant
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Options, Signals
@@ -36,6 +37,11 @@ class AxisAngleLoop:
     """q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν z), z of `null_space_velocity`, and its torque Jᵀ Lᵀ K_p e.
 
     ½ eᵀK_p e falls at the rate −eᵀK_p Λ e, but for −eᵀK_p L J s, which the torque cancels, where nothing is bounded.
+
+    Where no posture holds the spare joints (redundancy=none, joint_limits) the torque has τ_n of `hold_spare_joints`
+    besides, for s_0 = (1 − J⁺J)s alone: an error of the pose that stays shall not drive them. V with the energy of the
+    deflection falls by ν(2 k_σ s_0ᵀM s_0 + k_σ³ σᵀM(1 − P)σ) more, and rises by −(J⁺J s)ᵀτ_n, which is zero where the
+    end effector moves as it shall.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.
@@ -98,6 +104,12 @@ class AxisAngleLoop:
         )
         self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
         self.effort = J.T @ wrench
+        if options["redundancy"] != "posture" and is_redundant(robot, rows):
+            s = inverse.project(self.qd_r - signals.qd)
+            hold, self.next_state["deflection"] = hold_spare_joints(
+                robot, signals, J, s, damping.posture, fastest / SLOWER
+            )
+            self.effort += hold
         self.next_state |= {"damping": damping.next}
         self.telemetry |= {**error.telemetry, **damping.telemetry}
 

@@ -94,13 +94,7 @@ class SingularityDamping:
     """
 
     def __init__(self, signals: Signals, J: SX, first: SX | None = None) -> None:
-        threshold = signals.gain(
-            "singularity_threshold",
-            default=1e-3,
-            bounds=(1e-9, 1.0),
-            unit="m²",
-            doc="1/tr((JJᵀ)⁻¹) below which damping starts.",
-        )
+        threshold = singularity_threshold(signals, "damping starts")
         maximum = signals.gain(
             "damping_max", default=1e-3, bounds=(1e-9, 1.0), unit="m²", doc="λ² of the pseudo-inverse at a singularity."
         )
@@ -108,7 +102,8 @@ class SingularityDamping:
         def wanted_at(distance: SX) -> SX:
             return SX(maximum * ca.fmax(1.0 - distance * reciprocal(threshold), 0.0) ** 2)
 
-        distance = _distance(J)
+        distance = distance_to_singularity(J)
+        describe_singularity(signals)
         wanted = wanted_at(distance)
         self.value = signals.state(
             "damping",
@@ -116,21 +111,36 @@ class SingularityDamping:
             bounds=(0.0, 1.0),
             unit="m²",
             doc="λ² of the pseudo-inverse.",
-            initial=wanted if first is None else wanted_at(_distance(first)),
+            initial=wanted if first is None else wanted_at(distance_to_singularity(first)),
         )
         self.rate = (wanted - self.value) / (DAMPING_LAG + signals.dt)
         self.next = self.value + signals.dt * self.rate
         left = 1.0 - self.value / maximum
         cube = left * left * left
         self.posture, self.posture_rate = left * cube, -4.0 * cube / maximum * self.rate
-        doc = "1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
-        signals.describe_telemetry("singularity", unit="m²", doc=doc)
         signals.describe_telemetry("damping", unit="m²", doc="λ² in use; zero away from singularities.")
         self.telemetry = {"singularity": distance, "damping": self.value}
 
 
-def _distance(J: SX) -> SX:
-    """1/tr((JJᵀ)⁻¹)."""
+def singularity_threshold(signals: Signals, what: str) -> SX:
+    """Declare singularity_threshold [m²], the distance to a singularity below which something happens."""
+    return signals.gain(
+        "singularity_threshold",
+        default=1e-3,
+        bounds=(1e-9, 1.0),
+        unit="m²",
+        doc=f"1/tr((JJᵀ)⁻¹) below which {what}.",
+    )
+
+
+def describe_singularity(signals: Signals) -> None:
+    """Declare the telemetry `singularity`, the distance to a singularity."""
+    doc = "1/tr((JJᵀ)⁻¹), between σ_min²/m and σ_min² of J; zero at a singularity."
+    signals.describe_telemetry("singularity", unit="m²", doc=doc)
+
+
+def distance_to_singularity(J: SX) -> SX:
+    """Return 1/tr((JJᵀ)⁻¹) [m²]."""
     return SX(reciprocal(factor_ldl(J @ J.T).inverse_trace()))
 
 
@@ -147,6 +157,10 @@ class PseudoInverse:
     def __init__(self, J: SX, J_dot: SX, damping: SX, damping_rate: SX) -> None:
         self.J, self.J_dot, self._damping_rate = J, J_dot, damping_rate
         self._factors = factor_ldl(J @ J.T + damping * SX.eye(J.shape[0]))
+
+    def project(self, velocity: SX) -> SX:
+        """(1 − J⁺J) of a velocity (n,)."""
+        return SX(velocity - self.J.T @ self._factors.solve(self.J @ velocity))
 
     def apply(self, c: SX, c_dot: SX) -> tuple[SX, SX]:
         """x = J⁺c and ẋ: with A y = c, x = Jᵀy, ẋ = J̇ᵀy + JᵀA⁻¹(ċ − J̇x − J(J̇ᵀy) − d(λ²)/dt y)."""

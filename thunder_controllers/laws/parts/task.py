@@ -92,24 +92,30 @@ def task_error(
     return Task(rows, e[:rows], reference.twist[:rows] - J @ signals.qd, J, R, telemetry)
 
 
-def posture_error(robot: RobotExpressions, signals: Signals, bandwidth: float) -> tuple[SX, SX, SX]:
+def posture_error(
+    robot: RobotExpressions, signals: Signals, bandwidth: float, q_home: SX | None = None
+) -> tuple[SX, SX, SX]:
     """Return k_n, e = q_home − q, of a joint on a circle sin(q_home − q), and de/dt; e is smooth all the way round.
 
     Declares k_n, a bandwidth with that default, and q_home, shape (n,), the middle of the joint ranges by default.
+
+    Args:
+        q_home: A constant posture, instead of the gain.
     """
     lower, upper = robot.model.limits("lower"), robot.model.limits("upper")
     has_range = np.isfinite(lower) & np.isfinite(upper)
     k_n = signals.gain(
         "k_n", default=bandwidth, bounds=(0.0, 50.0), unit="1/s", doc="Bandwidth of the null-space posture."
     )
-    q_home = signals.gain(
-        "q_home",
-        size="joints",
-        default=0.5 * (np.where(has_range, lower, 0.0) + np.where(has_range, upper, 0.0)),
-        bounds=(-1e3, 1e3),
-        unit="rad|m",
-        doc="Posture preferred in the null space; the middle of the joint ranges by default.",
-    )
+    if q_home is None:
+        q_home = signals.gain(
+            "q_home",
+            size="joints",
+            default=0.5 * (np.where(has_range, lower, 0.0) + np.where(has_range, upper, 0.0)),
+            bounds=(-1e3, 1e3),
+            unit="rad|m",
+            doc="Posture preferred in the null space; the middle of the joint ranges by default.",
+        )
     way, rate = q_home - signals.q, -signals.qd
     circles = robot.model.circles
     error = ca.vertcat(*(ca.sin(way[i]) if circles[i] else way[i] for i in range(robot.n)))
