@@ -7,7 +7,7 @@ import numpy as np
 
 from thunder_controllers.laws.outside.contact import ContactDetection
 from thunder_controllers.laws.outside.observer import MomentumObserver
-from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth
+from thunder_controllers.laws.parts.gains import FASTEST, INTEGRAL_SHARE, disturbance_bandwidth
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 
@@ -26,12 +26,6 @@ UNIT = "N·m|N"
 
 UNLIMITED = 50.0
 """The same where a joint has no effort limit [N·m or N]: as for the estimate of an offset."""
-
-
-IMPEDANCE_OPTION = Option(
-    OPTION.name, "Take up what leaves an error at rest by an integral, or nothing.", ("none", "integral")
-)
-"""The option of an impedance, which people and walls push: an observer would take their forces up."""
 
 
 def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
@@ -81,7 +75,7 @@ class Disturbance:
         contact: ContactDetection | None = None,
         bandwidth: float | None = None,
     ) -> None:
-        self._bandwidth = disturbance_bandwidth(signals.robot) if bandwidth is None else bandwidth
+        self._bandwidth = disturbance_bandwidth(signals.robot, share=INTEGRAL_SHARE) if bandwidth is None else bandwidth
         self._signals, n, choice = signals, signals.robot.n, options[OPTION.name]
         self.effort, self.next_state, self.telemetry = SX.zeros(n), dict[str, SX](), dict[str, SX]()
         if choice == "none":
