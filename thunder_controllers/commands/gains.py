@@ -60,7 +60,8 @@ def gains(
 ) -> None:
     """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file or a name.
 
-    Delay and filter are those of the file of --drives, if it has them, unless others are given. The exit status is 1 if they are unstable at one of the poses.
+    Delay and filter are those of the file of --drives, if it has them, unless others are given. The exit status is 1 if
+    the gains are unstable at one of the poses.
     """
     model, request = load_model(robot, **reading), parse_law(law)
     host = Options(**(read_measurement(reading["drives"]) if "drives" in reading else {}))

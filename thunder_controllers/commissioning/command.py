@@ -13,8 +13,14 @@ import yaml
 
 from thunder_controllers.commands.terminal import changed, print_json, print_table, set_option, xacro_folder_option
 from thunder_controllers.commissioning.estimate import Findings, Quantity
-from thunder_controllers.commissioning.file import DRIVE, host_options, interval, suggested_gains, write_commissioned
-from thunder_controllers.commissioning.file import told_model as with_findings
+from thunder_controllers.commissioning.file import (
+    DRIVE,
+    host_options,
+    interval,
+    suggested_gains,
+    told_model,
+    write_commissioned,
+)
 from thunder_controllers.commissioning.plan import Budget
 from thunder_controllers.commissioning.simulation import Commissioned, SimulatedArm, commission_arm, scenario_at
 from thunder_controllers.host import total_delay
@@ -32,13 +38,29 @@ SHOWN = (*DRIVE, "delay", "velocity_lag", "position_noise", "velocity_noise")
 """Quantities in the order of the table."""
 
 
+UNITS = {
+    "rotor": "kg·m² or kg",
+    "viscous": "N·m·s/rad or N·s/m",
+    "coulomb": "N·m or N",
+    "offset": "N·m or N",
+    "gain": "1",
+    "delay": "s",
+    "velocity_lag": "s",
+    "position_noise": "rad or m",
+    "velocity_noise": "rad/s or m/s",
+}
+"""Of the quantities, for revolute or prismatic joints."""
+
+
 def _names() -> Mapping[str, Path]:
     return {**named_robots(), **shipped(SCENARIOS)}
 
 
 @click.command()
 @click.argument("scenario", shell_complete=completer(_names, files=True))
-@click.option("--reach", type=click.FloatRange(0.0, min_open=True), help="Of each joint, from its start. [0.1 rad or m]")
+@click.option(
+    "--reach", type=click.FloatRange(0.0, min_open=True), help="Of each joint, from its start. [0.1 rad or m]"
+)
 @click.option(
     "--effort-share", type=click.FloatRange(0.0, 0.2, min_open=True), help="Of the limits, beside friction. [0.02]"
 )
@@ -72,7 +94,7 @@ def commission(
         done = _play(resting, model, budget)
     rate, found = original.config.rate, done.findings
     named = (original.config.law.name, original.config.law.options) if law is None else parse_law(law)
-    gains, margin = suggested_gains(with_findings(model, found), named[0], named[1], found, rate)
+    gains, margin = suggested_gains(told_model(model, found), named[0], named[1], found, rate)
     if as_json:
         print_json(_document(done, model, gains, margin))
     else:
@@ -138,12 +160,6 @@ def _show(
     click.echo(f"{len(done.stages)} stages, {played:.3g} s of motion.")
     values = ", ".join(f"{x:.4g}" for x in gains["K_d"])
     click.echo(f"K_d of {law}: [{values}], a factor {margin:.3g} from instability.")
-
-
-UNITS = {
-    **{"rotor": "kg·m² or kg", "viscous": "N·m·s/rad or N·s/m", "coulomb": "N·m or N", "offset": "N·m or N", "gain": "1"},
-    **{"delay": "s", "velocity_lag": "s", "position_noise": "rad or m", "velocity_noise": "rad/s or m/s"},
-}
 
 
 def _document(done: Commissioned, model: RobotModel, gains: Mapping[str, Any], margin: float) -> dict[str, Any]:

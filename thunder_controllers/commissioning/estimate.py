@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from thunder_controllers.commissioning.plan import CommissioningError, Known, Stage
@@ -34,6 +35,9 @@ AGREEING = 0.999
 COLUMNS = ("model", "rotor", "viscous", "coulomb", "offset", "delay")
 """Of the regression of a joint's effort: torque of the bodies, q̈, q̇, its sign, one, and the effort's rate."""
 
+TOLD_ENOUGH = 0.2
+"""Deviation of friction over its size up to which the next stage feeds it forward."""
+
 SURE = 2.0
 """Deviations below an estimate at which it is sure."""
 
@@ -49,11 +53,15 @@ INTERVAL = 1.96
 LARGEST_SHARE = 0.3
 """Residual over the effort beside gravity, root mean squares: beyond it something else moves the joint."""
 
+ONE_SIDED = 0.2
+"""Of a sweep's amplitude: where the middle of a motion is further from its own, one side is blocked. Friction is not
+one-sided, and offsets are known by then."""
+
 THIRD_DIFFERENCE = np.sqrt(20.0)
 """Deviation of a third difference over that of white noise: 1² + 3² + 3² + 1² = 20."""
 
-SHARPEST = 0.01
-"""Least deviation of the lag of velocities, in periods: a fit of the very filter that a simulation has is exact."""
+SHARPEST = 0.05
+"""Least deviation of times, in periods: efforts are held and positions sampled, which the fits know on average."""
 
 NO_FILTER = 0.4
 """Of the rate [1]: a cut-off beyond this is none that matters, or cannot be told from none."""
@@ -65,7 +73,7 @@ class Quantity:
 
     value: FloatArray
     std: FloatArray
-    is_told: np.ndarray
+    is_told: NDArray[np.bool_]
 
     def known(self) -> FloatArray:
         """The values, NaN where they are unknown (n,)."""
@@ -157,6 +165,7 @@ def estimate(library: Library, stage: Stage, record: StageRecord, *, gravity_com
         size[name] = x[:, k] / x[:, 0]
         slope[name] = np.eye(len(COLUMNS))[k] / x[:, :1] - np.outer(x[:, k] / x[:, 0] ** 2, np.eye(len(COLUMNS))[0])
     std = {name: np.sqrt(np.einsum("ja,jab,jb->j", row, P, row)) for name, row in slope.items()}
+    std["delay"] = np.fmax(std["delay"], SHARPEST / stage.rate)
     velocity = _velocity(record, stage.rate)
     size["velocity_lag"], std["velocity_lag"] = velocity.lag, velocity.std
     count = len(record.q)
@@ -183,13 +192,12 @@ def _with_common_delay(x: FloatArray, P: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def sure(found: Findings, library: Library) -> Known:
-    """What the next stage may build on: no more inertia than is sure, friction and offsets as they were found."""
+    """What the next stage may build on: no more inertia than is sure, and friction that is told."""
     least = found.rotor.value - SURE * found.rotor.std - np.nan_to_num(library.rotor_inertia)
-    quiet = found.coulomb.std < 0.5 * np.abs(found.coulomb.value)
+    quiet = found.coulomb.std < TOLD_ENOUGH * np.abs(found.coulomb.value)
     coulomb = np.where(quiet, np.fmax(found.coulomb.value, 0.0), 0.0)
-    offset = np.where(found.offset.std < found.coulomb.std + np.abs(found.offset.value), found.offset.value, 0.0)
     none = np.zeros(len(least))
-    return Known(np.fmax(least, 0.0), coulomb, offset, none, none > 0.0)
+    return Known(np.fmax(least, 0.0), coulomb, none, none, none > 0.0)
 
 
 def check_sound(found: Findings, stage: Stage, record: StageRecord, library: Library) -> None:
@@ -198,6 +206,13 @@ def check_sound(found: Findings, stage: Stage, record: StageRecord, library: Lib
     Raises:
         CommissioningError: naming the joint, and what is left of its effort.
     """
+    ends = np.array([[one.min(axis=0), one.max(axis=0)] for one in (stage.sweep[0], record.q)])
+    middles = np.abs(np.diff(ends.mean(axis=1), axis=0)[0]) / (0.5 * np.ptp(stage.sweep[0], axis=0))
+    if middles.max() > ONE_SIDED:
+        joint = int(np.argmax(middles))
+        what = f"it moved from {ends[1, 0, joint]:.4g} to {ends[1, 1, joint]:.4g}"
+        valid = f"{ends[0, 0, joint]:.4g} to {ends[0, 1, joint]:.4g}: nothing that stops the arm on one side"
+        raise CommissioningError(what, where=library.joint_names[joint], valid=valid)
     felt = np.std(record.effort, axis=0)
     if (wrong := found.residual > LARGEST_SHARE * felt).any():
         joint = int(np.argmax(found.residual / felt * wrong))
@@ -291,7 +306,8 @@ class _Velocity:
 
 def _velocity(record: StageRecord, rate: float) -> _Velocity:
     """Fit a sampled first-order low-pass of differences of the positions, or of their true rates, to velocities."""
-    fits = [[_fit_filter(q, qd, rate, differs) for q, qd in zip(record.q.T, record.qd.T, strict=True)] for differs in (True, False)]
+    pairs = list(zip(record.q.T, record.qd.T, strict=True))
+    fits = [[_fit_filter(q, qd, rate, differs) for q, qd in pairs] for differs in (True, False)]
     errors = [sum(fit[2] for fit in each) for each in fits]
     differs = bool(errors[0] <= errors[1])
     cutoff, lag_std, _ = (np.array(part) for part in zip(*fits[0 if differs else 1], strict=True))

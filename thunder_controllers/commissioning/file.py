@@ -36,6 +36,7 @@ DRIVE = ("rotor", "viscous", "coulomb", "offset", "gain")
 POSITIVE = DRIVE[:3]
 """Of these, what no drive has less than none of."""
 
+
 def host_options(found: Findings, period: float) -> Options:
     """Options of the host that say how late and how noisy the arm is measured and driven.
 

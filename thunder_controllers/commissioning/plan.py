@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from thunder_controllers.fields import FloatArray, PositivePerJoint, Strict, per_joint
@@ -45,14 +46,15 @@ PERIOD = 2.4
 WAVE_SHARE, SWEEP_SHARE = 0.35, 0.3
 """Shares of the budget of effort; the rest is the feedback's."""
 
-SWEEP, FEEL = 0.7, 0.5
+SWEEP, FEEL = 0.65, 0.35
 """Amplitudes of the sweeps over the reach: of the last stage, and of those before it."""
 
-FEEL_TIME, RAMP = 2.4, 0.5
+FEEL_TIME, RAMP = 3.0, 0.8
 """A stage before the last, and the part at both ends in which a sweep grows and fades [s]."""
 
-FOLLOWED, STILL = 0.4, 0.05
-"""Shares of its sweep: above the first a joint has followed, below the other it stood still."""
+ASTRAY, STILL = 0.7, 0.05
+"""Shares of its sweep: a joint whose error is below the first has followed, one that moves less than the other stood
+still."""
 
 SLIPPING = 0.5
 """Friction of a joint that slips, over the effort under which it stood still: what breaks away may be twice as much."""
@@ -101,12 +103,12 @@ class Known:
     coulomb: FloatArray
     offset: FloatArray
     held: FloatArray
-    has_moved: np.ndarray
+    has_moved: NDArray[np.bool_]
 
     @classmethod
     def nothing(cls, n: int) -> Known:
         """Before the first stage."""
-        return cls(*np.zeros((4, n)), np.zeros(n, dtype=bool))
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,8 @@ class Planner:
 
     def _check(self, names: Sequence[str]) -> None:
         if not np.isfinite(self._limit).all():
-            joint = names[int(np.argmin(np.isfinite(self._limit)))]
-            raise CommissioningError("no limit of the effort", where=joint, valid="one in the robot file")
+            endless = names[int(np.argmin(np.isfinite(self._limit)))]
+            raise CommissioningError("no limit of the effort", where=endless, valid="one in the robot file")
         low, high = (np.asarray(x) for x in (self._library.position_lower, self._library.position_upper))
         room = np.fmin(self._start - low, high - self._start)
         if (room < self._reach).any():
@@ -246,6 +248,10 @@ class Planner:
     def learned(self, known: Known, stage: Stage, q: FloatArray, sure: Known) -> Known:
         """What is known after a stage.
 
+        Friction of a joint that moves is no less than the mean effort along the sweep, where nothing better is told.
+        Offsets are the mean effort of the feedback: as integral action does, they take what gains of drives make of
+        gravity, too.
+
         Args:
             known: Before it.
             stage: What was played.
@@ -256,21 +262,26 @@ class Planner:
             CommissioningError: if a joint does not move under `MOST_FRICTION` of its effort limit.
         """
         share = np.ptp(q, axis=0) / np.ptp(stage.sweep[0], axis=0)
-        moved = share > FOLLOWED
-        most = np.abs(stage.K_p * (stage.sweep[0] - q) + stage.fed).max(axis=0)
-        if (unreached := ~moved & (most > MOST_FRICTION * self._limit)).any():
+        astray = np.abs(stage.sweep[0] - q).max(axis=0) / np.abs(stage.sweep[0] - stage.start).max(axis=0)
+        moved = (astray < ASTRAY) & (share > STILL)
+        effort, fast = stage.K_p * (stage.sweep[0] - q) + stage.fed, np.abs(stage.sweep[1])
+        most = np.abs(effort).max(axis=0)
+        fast = np.where(fast > 0.5 * fast.max(axis=0), np.sign(stage.sweep[1]), 0.0)
+        along = np.fmax((fast * effort).sum(axis=0) / np.abs(fast).sum(axis=0), 0.0)
+        if (unreached := (share < STILL) & (most > MOST_FRICTION * self._limit)).any():
             joint = int(np.argmax(unreached))
             raise CommissioningError(
                 f"it stands still under {most[joint]:.3g} N·m or N beside gravity",
                 where=self._library.joint_names[joint],
                 valid="a drive that is on, without brake, whose effort reaches the joint",
             )
-        slipping = np.where(share < STILL, most, SLIPPING * most)
+        slipping = np.fmax(known.held, np.where(share < STILL, most, SLIPPING * most))
+        told = moved & (sure.coulomb > 0.0)
         return Known(
             rotor=np.where(moved, np.fmax(known.rotor, sure.rotor), known.rotor),
-            coulomb=np.where(moved, sure.coulomb, np.fmax(known.coulomb, SLIPPING * slipping)),
-            offset=np.where(moved, sure.offset, known.offset),
-            held=np.where(moved, known.held, np.fmax(known.held, slipping)),
+            coulomb=np.where(told, sure.coulomb, np.where(moved, along, SLIPPING * slipping)),
+            offset=known.offset + np.where(share < STILL, 0.0, (stage.K_p * (stage.sweep[0] - q)).mean(axis=0)),
+            held=np.where(moved, known.held, slipping),
             has_moved=known.has_moved | moved,
         )
 

@@ -15,6 +15,9 @@ from thunder_controllers.references.sinusoids import JointLissajous
 from thunder_controllers.simulation.preparation import Setup
 from thunder_controllers.simulation.scenario import LawSection, Run, Scenario, StartSection
 
+HOST = {"accepts_unstable_gains": True, "approaches_jumps": False}
+"""Options of the host while the motion is played."""
+
 Play = Callable[[Stage], StageRecord]
 """Plays a stage on an arm and returns what was measured."""
 
@@ -54,7 +57,8 @@ def commission_arm(
 def scenario_at(scenario: Scenario) -> Scenario:
     """The arm of a scenario's first run at rest at `start.q`, under `LAW`, which adapts nothing and knows no friction.
 
-    Gains are for the delay and the rotors that are not known yet, so the host takes them as they are.
+    Gains are for delays and rotors that are not known yet, and accelerations carry waves of effort: the host takes both
+    as they are.
     """
     run = scenario.runs[0]
     joints = scenario.load_model(run.config.robot, run.config).joint_names
@@ -65,7 +69,7 @@ def scenario_at(scenario: Scenario) -> Scenario:
             "reference": JointLissajous(centre=q, amplitude=0.0, frequency=1.0),
             "start": StartSection(q=q),
             "duration": 1.0,
-            "host": run.config.host.model_copy(update={"accepts_unstable_gains": True}),
+            "host": run.config.host.model_copy(update=HOST),
         }
     )
     return replace(scenario, runs=(Run(run.name, False, config),))
@@ -104,7 +108,8 @@ class SimulatedArm:
         names = self._setup.library.joint_names
         if (joint := stage.has_left(q)) is not None:
             what = f"it is {abs(q[joint] - stage.start[joint]):.3g} from its start"
-            valid = f"within {stage.reach[joint]:g}: an arm that nothing pushes, whose drives and bodies are as described"
+            valid = f"within {stage.reach[joint]:g}: an arm that nothing pushes, with bodies as described"
             raise CommissioningError(what, where=names[joint], valid=valid)
         if guards & FAULTS:
-            raise CommissioningError(f"the host stopped the arm: {guards & FAULTS}", valid="an arm that keeps its limits")
+            what = f"the host stopped the arm: {Guard(guards & FAULTS).name}"
+            raise CommissioningError(what, valid="an arm that keeps its limits")
