@@ -50,8 +50,8 @@ def scenario(folder: Path, **plant: object) -> Path:
 
 
 def read(ended: Ended) -> dict[str, Any]:
-    """The JSON before what goes to standard error."""
-    found: dict[str, Any] = json.loads(ended.output[: ended.output.rindex("}") + 1])
+    """The line of JSON among what goes to standard error."""
+    found: dict[str, Any] = json.loads(next(line for line in ended.output.splitlines() if line.startswith("{")))
     return found
 
 

@@ -90,7 +90,7 @@ def last_stage(physics: Physics) -> Stage:
 def played(physics: Physics, stage: Stage, seed: int, push: float = 0.0) -> StageRecord:
     """A record of the stage: τ = M q̈ + C q̇ + G + τ_f + o by steps of a quarter of a period, friction by tanh.
 
-    `push` [N·m/cm] is the stiffness of a wall that joint 1 meets on half of its way.
+    `push` [N·m/cm] is the stiffness of a wall that joint 1 meets on a third of its way.
     """
     rng, count = np.random.default_rng(seed), len(stage.reference)
     q, qd, dt, late = stage.start.copy(), np.zeros(2), 0.25 / RATE, round(physics.delay * RATE)
@@ -114,7 +114,7 @@ def played(physics: Physics, stage: Stage, seed: int, push: float = 0.0) -> Stag
             M = np.asarray(library().evaluate("M", q)) + np.diag(physics.rotor)
             bias = np.asarray(library().evaluate("Yr", q, qd, qd, rest)) @ library().pi
             friction = physics.viscous * qd + physics.coulomb * np.tanh(qd / 0.01)
-            wall = np.array([push * max(q[0] - START[0] - 0.03, 0.0) / 0.01, 0.0])
+            wall = np.array([push * max(q[0] - START[0] - 0.02, 0.0) / 0.01, 0.0])
             qdd = np.linalg.solve(M, acting - bias - friction - physics.offset - wall)
             q, qd = q + dt * qd + 0.5 * dt**2 * qdd, qd + dt * qdd
     return rows

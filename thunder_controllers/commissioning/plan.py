@@ -194,13 +194,14 @@ class Planner:
 
         No eigenvalue of M⁻¹K_d is above `FASTEST`, but for joints that stood still under an effort F. When they slip
         their friction is F/2 at least, and a harmonic speed of amplitude v meets 4F/(2πv) of damping by it, the
-        describing function: as much K_d at the speed of the sweep is stable whatever the inertia.
+        describing function: half as much K_d at the speed of the sweep is stable whatever the inertia. K_p is twice as
+        much over K_d there, as a joint that sticks needs a stiffness more than damping.
         """
         J = self.inertia(known)
         K_d = J * FASTEST / np.abs(np.linalg.eigvals(np.linalg.solve(self._mass(known), np.diag(J)))).max()
         speed = np.prod(self._sweeps(known, is_last), axis=0)
-        K_d = np.fmax(K_d, 2.0 * known.held / (np.pi * speed))
-        return BANDWIDTH * K_d, K_d
+        held = known.held / (np.pi * speed)
+        return BANDWIDTH * np.fmax(K_d, 2.0 * held), np.fmax(K_d, held)
 
     def wave_effort(self, known: Known) -> FloatArray:
         """Largest effort of each joint's waves (n,), by the budget and by `WAVE_SPEED` of the inertia that is sure."""

@@ -98,18 +98,18 @@ class SimulatedArm:
             plant.read(true_q[k], true_qd[k])
             plant.measure(q[k], qd[k])
             host.set_reference(row)
-            guards = Guard(host.update(self._t, q[k], qd[k], self._setup.period, effort[k]))
+            guards = host.update(self._t, q[k], qd[k], self._setup.period, effort[k])
             self._check(stage, q[k], guards)
             plant.step(effort[k].copy())
             self._t += self._setup.period
         return StageRecord(q, qd, effort)
 
-    def _check(self, stage: Stage, q: FloatArray, guards: Guard) -> None:
+    def _check(self, stage: Stage, q: FloatArray, guards: int) -> None:
         names = self._setup.library.joint_names
         if (joint := stage.has_left(q)) is not None:
             what = f"it is {abs(q[joint] - stage.start[joint]):.3g} from its start"
             valid = f"within {stage.reach[joint]:g}: an arm that nothing pushes, with bodies as described"
             raise CommissioningError(what, where=names[joint], valid=valid)
         if guards & FAULTS:
-            what = f"the host stopped the arm: {Guard(guards & FAULTS).name}"
-            raise CommissioningError(what, valid="an arm that keeps its limits")
+            acted = ", ".join(str(one.name).lower() for one in Guard if one & guards & FAULTS)
+            raise CommissioningError(f"the host stopped the arm: {acted}", valid="an arm that keeps its limits")
