@@ -33,6 +33,7 @@ from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate, named_robots
 from thunder_dynamics.readers.yaml_text import parse_yaml
 from thunder_dynamics.storage.door import read_text
+from thunder_dynamics.storage.whole import write_text
 
 SHOWN = (*DRIVE, "delay", "velocity_lag", "position_noise", "velocity_noise")
 """Quantities in the order of the table."""
@@ -136,7 +137,7 @@ def _scenario_file(given: str, folder: Path) -> Path:
         "runs": [{"name": "commission"}],
     }
     made = folder / "scenario.yaml"
-    made.write_text(yaml.safe_dump(document), encoding="utf-8")
+    write_text(made, yaml.safe_dump(document))
     return made
 
 
