@@ -167,6 +167,34 @@ class Link:
     effort_offset: float = 0.0
 
 
+@dataclass(frozen=True)
+class Drive:
+    """What was found of a joint's drive: a part of `Link` and `Joint` each, None where nothing was.
+
+    Args:
+        rotor: Reflected inertia [kg·m² or kg].
+        viscous: Friction [N·m·s/rad or N·s/m].
+        coulomb: Friction [N·m or N].
+        offset: Effort offset [N·m or N].
+    """
+
+    rotor: float | None = None
+    viscous: float | None = None
+    coulomb: float | None = None
+    offset: float | None = None
+
+
+def _driven(link: Link, drive: Drive, order: int) -> Link:
+    """The link with friction of that order, and with friction and offset of the drive where it has them."""
+    own = (*link.friction, *(0.0,) * order)[:order]
+    return replace(
+        link,
+        friction=own if drive.viscous is None else (drive.viscous, *(0.0,) * (order - 1)),
+        coulomb=link.coulomb if drive.coulomb is None else drive.coulomb,
+        effort_offset=link.effort_offset if drive.offset is None else drive.offset,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class RobotModel:
     """A tree of links with a base frame, an end-effector frame and gravity.
@@ -487,6 +515,23 @@ class RobotModel:
         at_run_time = {i for i, is_symbolic in marked if is_symbolic}
         mask = tuple(i in at_run_time for i, joint in enumerate(joints) if joint.rotor_inertia is not None)
         return replace(self, links=links, symbolic={**self.symbolic, "par_Ia": mask})
+
+    def with_drives(self, drives: Mapping[str, Drive]) -> RobotModel:
+        """Copy with what was found of the drives of some joints, by name; None leaves what the model has.
+
+        Viscous friction that was found is linear: it replaces all orders of that joint's.
+
+        Raises:
+            NameNotFoundError: for a joint that there is not.
+        """
+        rotors = {name: drive.rotor for name, drive in drives.items() if drive.rotor is not None}
+        for name in drives.keys() - set(self.joint_names):
+            raise NameNotFoundError(f"no joint '{name}'", where=self.name, valid=nearest(name, self.joint_names))
+        model = self.with_rotor_inertias(rotors) if rotors else self
+        rubs = any(drive.viscous is not None for drive in drives.values())
+        order = max(model.friction_order, int(rubs))
+        links = tuple(_driven(link, drives.get(link.joint.name, Drive()), order) for link in model.links)
+        return replace(model, links=links)
 
     def with_rigid_joints(self) -> RobotModel:
         """The robot that this one is with springs of infinite stiffness: the motor inertias Mm turn with the links."""

@@ -15,6 +15,7 @@ from thunder_controllers.analysis.margin import STABLE, WANTED_MARGIN, Margins, 
 from thunder_controllers.analysis.sampled_loop import Timing
 from thunder_controllers.commands.terminal import gains_option, given_gains, print_json, print_table
 from thunder_controllers.host import Library, Options, RestingLaw, margin_poses
+from thunder_controllers.host.measured import read_measurement
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -59,10 +60,11 @@ def gains(
 ) -> None:
     """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file or a name.
 
-    The exit status is 1 if they are unstable at one of the poses.
+    Delay and filter are those of the file of --drives, if it has them, unless others are given. The exit status is 1 if
+    the gains are unstable at one of the poses.
     """
     model, request = load_model(robot, **reading), parse_law(law)
-    host = Options()
+    host = Options(**(read_measurement(reading["drives"]) if "drives" in reading else {}))
     cutoff = host.velocity_cutoff if velocity_filter is None else velocity_filter
     timing = Timing(rate, delay=host.dead_time if delay is None else delay, lag=lag, velocity_filter=cutoff)
     values = given_gains(given)

@@ -41,12 +41,14 @@ class Record:
         effort: (N, n) [N·m or N].
         rate: [Hz].
         coupling: A: drives turn with A q, (n, n); joint by joint if None.
+        bandwidth: Of the motion that is looked at [Hz].
     """
 
     q: FloatArray
     effort: FloatArray
     rate: float
     coupling: FloatArray | None = None
+    bandwidth: float = BANDWIDTH
 
     @classmethod
     def of_held(cls, q: FloatArray, effort: FloatArray, rate: float) -> Record:
@@ -56,7 +58,7 @@ class Record:
     @property
     def every(self) -> int:
         """Samples from one that is looked at to the next: two a period of the bandwidth."""
-        return max(round(self.rate / (2.0 * BANDWIDTH)), 1)
+        return max(round(self.rate / (2.0 * self.bandwidth)), 1)
 
     @property
     def drives(self) -> FloatArray:
@@ -117,7 +119,7 @@ class Motion:
         rate, every = record.rate, record.every
         q, qd, qdd = smoothed_states(record)
         turning, efforts = qd @ record.drives.T, record.effort @ np.linalg.inv(record.drives)
-        effort, sign = (_smoothed(values, rate) for values in (efforts, np.tanh(turning / SIGN_SPEED)))
+        effort, sign = (smoothed(values, rate, record.bandwidth) for values in (efforts, np.tanh(turning / SIGN_SPEED)))
         effort_rate = np.gradient(effort, 1.0 / rate, axis=0)
         inside = slice(record.settled.start, record.settled.stop, every)
         speed = np.abs(turning[inside])
@@ -140,18 +142,21 @@ def stribeck_columns(record: Record, speeds: Sequence[float]) -> FloatArray:
     qd = smoothed_states(record)[1] @ record.drives.T
     inside = slice(record.settled.start, record.settled.stop, record.every)
     sign = np.tanh(qd / SIGN_SPEED)
-    return np.array([_smoothed(sign * np.exp(-((qd / speed) ** 2)), record.rate)[inside] for speed in speeds])
+    return np.array(
+        [smoothed(sign * np.exp(-((qd / speed) ** 2)), record.rate, record.bandwidth)[inside] for speed in speeds]
+    )
 
 
 def smoothed_states(record: Record) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, q̇ and q̈ at every sample (N, n), filtered to `BANDWIDTH` without delay, and differentiated."""
-    q = _smoothed(record.q, record.rate)
+    """q, q̇ and q̈ at every sample (N, n), filtered to the record's bandwidth without delay, and differentiated."""
+    q = smoothed(record.q, record.rate, record.bandwidth)
     qd = np.gradient(q, 1.0 / record.rate, axis=0)
     return q, qd, np.gradient(qd, 1.0 / record.rate, axis=0)
 
 
-def _smoothed(values: FloatArray, rate: float) -> FloatArray:
+def smoothed(values: FloatArray, rate: float, bandwidth: float) -> FloatArray:
+    """Values (N, …) through the same filter forwards and backwards, a Butterworth low-pass of order four each way."""
     from scipy.signal import butter, sosfiltfilt  # here: it takes 0.7 s, and every run imports this module
 
-    smooth = butter(4, min(BANDWIDTH, 0.4 * rate), fs=rate, output="sos")
+    smooth = butter(4, min(bandwidth, 0.4 * rate), fs=rate, output="sos")
     return np.asarray(sosfiltfilt(smooth, values, axis=0))

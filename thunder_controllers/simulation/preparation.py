@@ -24,6 +24,7 @@ from thunder_controllers.host import (
     read_estimates,
 )
 from thunder_controllers.host.inertia_estimate import ESTIMATE
+from thunder_controllers.host.measured import read_measurement
 from thunder_controllers.references.circles import unwrap
 from thunder_controllers.references.feasibility import SPACING, check_before_compiling, check_reference
 from thunder_controllers.references.trajectories import CARTESIAN_SIZE, RATES, Follower, Reference, Smooth, Trajectory
@@ -409,13 +410,18 @@ def _host_options(config: RunConfig, joints: Sequence[str], where: str) -> Optio
     return Options(nominal_dt=1.0 / config.rate, **{option.name: value(option) for option in option_list()})
 
 
-def _measurement_model(config: RunConfig) -> dict[str, float]:
-    """Options of the host that say how late and how noisy the plant is measured and driven."""
+def _measurement_model(config: RunConfig) -> dict[str, Any]:
+    """Options of the host that say how late and how noisy the plant is measured and driven.
+
+    What a file of the robot's drives says of them goes first: that is what was found of the plant.
+    """
     plant, default = config.plant, Options()
     noise = NOISE_DEVIATIONS * numbers(plant.noise.q_std).max() + numbers(plant.noise.q_resolution).max()
+    found = read_measurement(config.robot_options["drives"]) if "drives" in config.robot_options else {}
     return {
         "dead_time": max(default.dead_time, plant.torque_delay),
         "drive_lag": max(default.drive_lag, float(numbers(plant.torque_lag).max())),
         "velocity_cutoff": min(default.velocity_cutoff, plant.velocity_cutoff),
         "position_noise": max(default.position_noise, float(noise)),
+        **found,
     }

@@ -342,6 +342,8 @@ class _Paths:
         config, options = run.config, dict(run.config.robot_options)
         for key in {"packages", "xacro_folders"} & set(options):
             options[key] = self._folders(options[key], ("robot_options", key))
+        if "drives" in options:
+            options["drives"] = self._file(options["drives"], ("robot_options", "drives"))
         packages = self._folders(config.plant.packages, ("plant", "packages"))
         plant = {"urdf": self._file(config.plant.urdf, ("plant", "urdf")), "packages": packages}
         robot = self._file(config.robot, ("robot",))

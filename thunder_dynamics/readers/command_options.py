@@ -90,6 +90,7 @@ OPTIONS = {
         help="Reflected rotor inertia of a joint [kg·m² or kg].",
     ),
     "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
+    "drives": click.option("--drives", help="File of rotors, friction and offsets that thunder commission wrote."),
     "xacro_args": click.option(
         "--xacro-arg",
         "xacro_args",

@@ -7,6 +7,8 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -24,11 +26,17 @@ from thunder_dynamics.errors import (
 )
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.locking import lock_joints
-from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, Drive, RobotModel
+from thunder_dynamics.readers.fields import Strict, complaint
 from thunder_dynamics.readers.limits import NUMBER
+from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.storage.door import read_text
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-NUMBER, le=NUMBER)]
 """A finite number; integers count, texts and booleans do not."""
+
+NonNegative = Annotated[Finite, Field(ge=0.0)]
+"""The same, zero or more."""
 
 Position = Annotated[
     tuple[Finite, ...],
@@ -48,6 +56,7 @@ class ReaderOptions(BaseModel):
             (`joints`); what follows one is held with it. See `locking`.
         without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
         rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
+        drives: File with rotors, friction and offsets of joints, as `thunder commission` writes it; see `read_drives`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
@@ -56,17 +65,19 @@ class ReaderOptions(BaseModel):
     allow_inconsistent: bool = False
     locked_joints: Mapping[str, Position] = Field(default_factory=dict)
     without_rotors: bool = False
-    rotor_inertias: Mapping[str, Annotated[Finite, Field(ge=0.0)]] = Field(default_factory=dict)
+    rotor_inertias: Mapping[str, NonNegative] = Field(default_factory=dict)
+    drives: str | PathLike[str] | None = None
 
     def reduced(self, model: RobotModel, positions: Mapping[str, Any], where: str) -> RobotModel:
-        """The model with joints held at positions, and with the rotors of these options, or without.
+        """The model with joints held at positions, and with the drives and rotors of these options, or without.
 
         Raises:
-            NameNotFoundError: for a joint to lock that there is not, or of a rotor.
-            RobotFileError: for a position or a rotor that it cannot have, naming `where`.
+            NameNotFoundError: for a joint to lock that there is not, or of a rotor or a drive.
+            RobotFileError: for a position, a rotor or a file of drives that it cannot have, naming `where`.
         """
         try:
-            return self._with_rotors(lock_joints(model, positions))
+            locked = lock_joints(model, positions)
+            return self._with_rotors(locked if self.drives is None else locked.with_drives(read_drives(self.drives)))
         except ModelError as error:
             raise relocated(error, where) from error
 
@@ -76,6 +87,50 @@ class ReaderOptions(BaseModel):
             kept = {group: mask for group, mask in model.symbolic.items() if group != "par_Ia"}
             model = replace(model, symbolic=kept).with_rotor_inertias({joint.name: 0.0 for joint in rigid})
         return model.with_rotor_inertias(self.rotor_inertias) if self.rotor_inertias else model
+
+
+DRIVES = ("/**/drives", "ros__parameters")
+"""Place of the drives in their file, which ROS reads as parameters."""
+
+
+class DriveEntry(Strict):
+    """What a file says of a joint's drive, see `Drive`, with standard deviations and the gain, which nobody reads."""
+
+    rotor: NonNegative | None = None
+    rotor_std: NonNegative | None = None
+    viscous: NonNegative | None = None
+    viscous_std: NonNegative | None = None
+    coulomb: NonNegative | None = None
+    coulomb_std: NonNegative | None = None
+    offset: Finite | None = None
+    offset_std: NonNegative | None = None
+    gain: NonNegative | None = None
+    gain_std: NonNegative | None = None
+
+
+def read_drives(path: str | PathLike[str]) -> dict[str, Drive]:
+    """Read the drives of joints by name from the section `DRIVES` of a file.
+
+    Raises:
+        RobotFileError: if the file cannot be read, has no such section, or says what no drive can be.
+    """
+    document = parse_yaml(read_text(Path(path), RobotFileError), str(path))
+    data: Any = document.data
+    for key in DRIVES:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping):
+        raise RobotFileError("no drives", where=str(path), valid=f"the section {': '.join(DRIVES)}, joints by name")
+    found = {}
+    for joint, entry in data.items():
+        try:
+            checked = DriveEntry.model_validate(entry)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            what, valid = complaint(first)
+            place = (*DRIVES, joint, *first["loc"])
+            raise RobotFileError(what, where=document.where(place), valid=valid) from error
+        found[joint] = Drive(checked.rotor, checked.viscous, checked.coulomb, checked.offset)
+    return found
 
 
 Options = TypeVar("Options", bound=ReaderOptions)
