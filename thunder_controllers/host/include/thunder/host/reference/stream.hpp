@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/rhythm.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/motion/time_laws.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/rhythm.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {

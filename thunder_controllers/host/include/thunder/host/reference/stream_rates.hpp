@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "thunder/host/motion/motion.hpp"
+#include "thunder/host/motion/rhythm.hpp"
 #include "thunder/host/motion/sample.hpp"
 #include "thunder/host/options.hpp"
-#include "thunder/host/reference/rhythm.hpp"
 #include "thunder/host/safety/limits.hpp"
 
 namespace thunder {

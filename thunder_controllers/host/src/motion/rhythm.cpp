@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thunder/host/reference/rhythm.hpp"
+#include "thunder/host/motion/rhythm.hpp"
 
 #include <algorithm>
 
