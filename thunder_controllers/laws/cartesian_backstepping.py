@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as ca
-
 from thunder_controllers.laws.kinematic_loop import loop
 from thunder_controllers.laws.outside import disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
@@ -33,9 +31,8 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     K_d = joint_damping_gain(robot, signals, disturbance.left_for_damping(robot, options, fastest))
     s = motion.qd_r - signals.qd
-    # no loop says what of its q̇_r feeds the pose back: without that, the sign of friction is that of q̇_r as a whole
-    none = ca.SX.zeros(robot.n)
-    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, none, K_d, motion.Lambda)
+    fed, is_observed = (motion.feedback, K_d, motion.Lambda), disturbance.is_observed(options)
+    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, *fed, is_observed)
     outside = efforts.OutsideEfforts(robot, signals, options, model, s, motion.effort, fastest)
     return signals.law(
         "cartesian_backstepping",

@@ -53,7 +53,7 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
 
     model = adapted.effort(q, qd, reference.qd, reference.qdd) + friction.torque(reference.qd)
     observer = None
-    if options[disturbance.OPTION.name] == "observed":
+    if disturbance.is_observed(options):
         observer = adapted.observer(friction.torque(qd), disturbance_bandwidth(robot))
     rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth(robot))
     effort = model + K_p * e + K_d * e_dot + rejected.effort

@@ -29,8 +29,9 @@ class InPlane:
         q, reference = signals.q, signals.reference
         J, e = robot.jacobian(q)[axes, :], (reference.position - robot.pose(q)[1])[axes]
         z = k_n * away
-        v = reference.twist[axes] + self.Lambda * e
-        self.qd_r = z + J.T @ ca.solve(J @ J.T + DAMPING * ca.SX.eye(2), v - J @ z)
+        J_inverse = J.T @ ca.inv(J @ J.T + DAMPING * ca.SX.eye(2))
+        self.feedback = J_inverse @ (self.Lambda * e)
+        self.qd_r = z + J_inverse @ (reference.twist[axes] - J @ z) + self.feedback
         self.qdd_r = signals.time_derivative(self.qd_r)
         self.effort = ca.SX.zeros(robot.n)
         self.next_state: dict[str, ca.SX] = {}

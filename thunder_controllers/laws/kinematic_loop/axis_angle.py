@@ -7,13 +7,14 @@ import numpy as np
 
 from thunder_controllers.laws.kinematic_loop import kinematics, null_space
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm, orientation_error
-from thunder_controllers.laws.kinematic_loop.speed import limit_joints, limit_norm
+from thunder_controllers.laws.kinematic_loop.speed import TINY, limit_joints, limit_norm
 from thunder_controllers.laws.parts import task
 from thunder_controllers.laws.parts.gains import stiffness_by_inertia
 from thunder_controllers.laws.parts.posture import SLOWER, hold_spare_joints, is_redundant
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Options, Signals
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -78,7 +79,7 @@ class AxisAngleLoop:
             doc="Stiffness on the pose error, per axis.",
         )
         z, z_dot = null_space.null_space_velocity(robot, signals, options)
-        e, v_c, L = _task_velocity(signals, self.Lambda, error)
+        e, v_c, fed, L = _task_velocity(signals, self.Lambda, error)
         wrench = L.T @ (K_p * e)
         if adapted is None:
             J_dot, v_c_dot = robot.jacobian_dot(signals.q, signals.qd), signals.time_derivative(v_c)
@@ -103,6 +104,8 @@ class AxisAngleLoop:
             doc="q̇_r is scaled as a whole so that no joint is asked for more; 0.8 of the velocity limits by default.",
         )
         self.qd_r, self.qdd_r = limit_joints(z + x, z_dot + x_dot, speed_limit)
+        scale = dot(self.qd_r, z + x) * reciprocal(dot(z + x, z + x) + TINY)
+        self.feedback = scale * inverse.apply(fed, SX.zeros(rows))[0]
         self.effort = J.T @ wrench
         if options["redundancy"] != "posture" and is_redundant(robot, rows):
             s = inverse.project(self.qd_r - signals.qd)
@@ -114,8 +117,8 @@ class AxisAngleLoop:
         self.telemetry |= {**error.telemetry, **damping.telemetry}
 
 
-def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, SX, SX]:
-    """Error that is fed to the law, v_c = L⁻¹(Lᵀ ξ_d + Λ e) and L; for a position task L = 1₃."""
+def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, SX, SX, SX]:
+    """Error that is fed to the law, v_c = L⁻¹(Lᵀ ξ_d + Λ e), its part L⁻¹Λ e, and L; for a position task L = 1₃."""
     reference = signals.reference
     near = signals.gain(
         "position_error_limit",
@@ -125,9 +128,10 @@ def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, 
         doc="Larger position errors are fed to the law at this length, so that it approaches from afar at Λ times it.",
     )
     e_near = clipped_norm(error.e[:3], near)
-    v_linear = reference.twist[:3] + Lambda[:3] * e_near
+    closer = Lambda[:3] * e_near
+    v_linear = reference.twist[:3] + closer
     if error.rows == 3:
-        return e_near, v_linear, SX.eye(3)
+        return e_near, v_linear, closer, SX.eye(3)
     safe_angle = signals.gain(
         "orientation_error_limit",
         default=1.0,
@@ -146,4 +150,5 @@ def _task_velocity(signals: Signals, Lambda: SX, error: task.Task) -> tuple[SX, 
     feedback = limit_norm(rotation.L_inverse @ (Lambda[3:] * rotation.e), fastest)
     v_angular = rotation.L_inverse @ (rotation.L.T @ reference.twist[3:]) + feedback
     L = ca.diagcat(SX.eye(3), rotation.L)
-    return ca.vertcat(e_near, rotation.e), ca.vertcat(v_linear, v_angular), L
+    v_c = ca.vertcat(v_linear, v_angular)
+    return ca.vertcat(e_near, rotation.e), v_c, ca.vertcat(closer, feedback), L

@@ -29,6 +29,8 @@ class KinematicLoop(Protocol):
         Lambda: Bandwidths of the error, of any size [1/s]; they bound what estimates of inertia may become.
         qd_r: Reference velocity of the joints (n,).
         qdd_r: Its exact time derivative (n,).
+        feedback: What of qd_r feeds the error of the pose back (n,); zero where a loop cannot tell. Friction that is
+            fed forward changes its sign by it no faster than a sampled loop bears.
         effort: Of the joints, (n,) [N·m or N].
         next_state: Of every state that the loop has declared.
         telemetry: What to report, as it was declared. `pose_error` (6,), metres first, is shown by node and plugin,
@@ -39,6 +41,7 @@ class KinematicLoop(Protocol):
     Lambda: SX
     qd_r: SX
     qdd_r: SX
+    feedback: SX
     effort: SX
     next_state: Mapping[str, SX]
     telemetry: Mapping[str, SX]

@@ -28,10 +28,14 @@ UNLIMITED = 50.0
 """The same where a joint has no effort limit [N·m or N]: as for the estimate of an offset."""
 
 
+def is_observed(options: Options) -> bool:
+    """Return whether an observer takes disturbances up."""
+    return bool(options[OPTION.name] == "observed")
+
+
 def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
     """Return the largest eigenvalue of M⁻¹K_d by default: `fastest`, less K_o where an observer has its part [1/s]."""
-    is_observed = options[OPTION.name] == "observed"
-    return fastest - disturbance_bandwidth(robot, fastest) if is_observed else fastest
+    return fastest - disturbance_bandwidth(robot, fastest) if is_observed(options) else fastest
 
 
 class Disturbance:

@@ -55,7 +55,7 @@ class OutsideEfforts:
         fastest: float = FASTEST["default"],
     ) -> None:
         self._model, self._s, self._contact, self.telemetry = model, s, None, dict[str, SX]()
-        is_observed, touched = options[disturbance.OPTION.name] == "observed", options[contact.OPTION.name]
+        is_observed, touched = disturbance.is_observed(options), options[contact.OPTION.name]
         self._observer = None
         if is_observed or touched != "none":
             bandwidth = disturbance_bandwidth(robot, fastest) if is_observed else OBSERVER_BANDWIDTH

@@ -25,6 +25,13 @@ A loop of 1 kHz with 2 ms of delay and differenced velocities, whose K_d is 230/
 phase, of an arm that is a fifth lighter 0.16.
 """
 
+GAMMA, PATIENT = 0.02, 10.0
+"""Default Γ_f of viscous [rad²/(N·m·s²)] and Coulomb friction [1/(N·m)], and times that beside an observer.
+
+There nothing is lost by waiting, as the observer takes friction up until it is learned. What a payload does to slow
+joints looks like friction at first: with GAMMA a j2s6 and an xArm7 that stick learn seven times what a wrist has.
+"""
+
 MAXIMUM = 50.0
 """Widest estimate of a coefficient, viscous [N·m·s/rad] or Coulomb [N·m], or of an offset, either way [N·m or N]."""
 
@@ -86,6 +93,7 @@ class FrictionAdaptation:
         feedback: What of qd_r feeds positions back, (n,), at Λ times their errors at most.
         K_d: The law's feedback on s, (n,) or one for all.
         Lambda: Bandwidths of the law's error, of any size [1/s].
+        gamma: Default of both gains Γ_f.
 
     Attributes:
         estimate: φ̂ (2 n,).
@@ -105,6 +113,7 @@ class FrictionAdaptation:
         feedback: SX,
         K_d: SX,
         Lambda: SX,
+        gamma: float = GAMMA,
     ) -> None:
         n = robot.n
         links = robot.model.links
@@ -122,7 +131,9 @@ class FrictionAdaptation:
             adapted=True,
         )
         gammas = [
-            signals.gain(f"gamma_{what}", default=0.02, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction.")
+            signals.gain(
+                f"gamma_{what}", default=gamma, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction."
+            )
             for what, unit in (("viscous", "rad²/(N·m·s²)"), ("coulomb", "1/(N·m)"))
         ]
         speed = signals.gain(
@@ -135,7 +146,7 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self.rates = chosen.astype(float) * ca.vertcat(*(ca.repmat(reciprocal(gamma), n) for gamma in gammas))
+        self.rates = chosen.astype(float) * ca.vertcat(*(ca.repmat(reciprocal(one), n) for one in gammas))
         stiffness = self.estimate[n:] * (ca.mmax(Lambda) * signals.dt / SMOOTHING_VELOCITY)
         share = ca.fmin(1.0, STEEPEST * K_d * reciprocal(stiffness + TINY))
         direction = qd_r - (1.0 - share) * feedback

@@ -14,7 +14,7 @@ from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
 from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts import friction
-from thunder_controllers.laws.parts.friction import FrictionAdaptation, FrictionTerms, OffsetAdaptation
+from thunder_controllers.laws.parts.friction import GAMMA, PATIENT, FrictionAdaptation, FrictionTerms, OffsetAdaptation
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
@@ -59,6 +59,7 @@ class SplitDynamics:
         feedback: What of qd_r feeds positions back, (n,).
         K_d: The law's feedback on s, (n,) or one for all.
         Lambda: Bandwidths of its error, of any size [1/s].
+        is_observed: Whether an observer takes up what is not yet learned.
 
     Attributes:
         links: Indices of the adapted ones.
@@ -85,6 +86,7 @@ class SplitDynamics:
         feedback: SX,
         K_d: SX,
         Lambda: SX,
+        is_observed: bool = False,
     ) -> None:
         self._robot, self._signals, self._K_d, self._Lambda = robot, signals, K_d, Lambda
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
@@ -108,7 +110,8 @@ class SplitDynamics:
         self.friction: FrictionAdaptation | None = None
         if "friction_hat" in chosen:
             moves = chosen["friction_hat"]
-            self.friction = FrictionAdaptation(robot, signals, qd_r, moves, feedback, K_d, Lambda)
+            gamma = PATIENT * GAMMA if is_observed else GAMMA
+            self.friction = FrictionAdaptation(robot, signals, qd_r, moves, feedback, K_d, Lambda, gamma)
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
             self.effort += self.friction.effort
         self._offsets: OffsetAdaptation | None = None
