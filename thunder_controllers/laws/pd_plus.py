@@ -54,7 +54,7 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     model = adapted.effort(q, qd, reference.qd, reference.qdd) + friction.torque(reference.qd)
     observer = None
     if disturbance.is_observed(options):
-        observer = adapted.observer(friction.torque(qd), disturbance_bandwidth(robot))
+        observer = adapted.observer(friction.torque(reference.qd), disturbance_bandwidth(robot))
     rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth(robot))
     effort = model + K_p * e + K_d * e_dot + rejected.effort
     next_state = {**filtered, **rejected.next_state}
@@ -63,7 +63,7 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
         Y, damping = adapted.regressor(q, qd, reference.qd, reference.qdd), K_d
         bandwidth = K_p * reciprocal(K_d + TINY)
         if observer is not None:
-            bandwidth += observer.K_o
+            bandwidth = observer.feedback_beside(bandwidth)
         if observer is not None and not adapted.predicts:
             error, Y = ca.vertcat(error, observer.told(K_d)), ca.vertcat(Y, observer.W)
             damping = ca.vertcat(K_d, K_d)

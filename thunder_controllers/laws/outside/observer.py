@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.limit import TINY
+from thunder_controllers.laws.adaptation.limit import BEARABLE, BESIDE_OBSERVER, TINY
 from thunder_controllers.laws.adaptation.prediction import PredictionError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -58,6 +58,15 @@ class MomentumObserver:
         )
         prediction = self._predicted("observer_", self.K_o)
         self.residual, self.W = -prediction.error, prediction.W
+
+    def feedback_beside(self, Lambda: SX, sharing: float = 1.0) -> SX:
+        """Return the bandwidth that bounds estimates of inertia [1/s]: M̂ K_o is a feedback of velocity, as M̂Λ is.
+
+        Args:
+            Lambda: Bandwidths of the law's error, of any size [1/s].
+            sharing: How many estimates have to share what the loop bears.
+        """
+        return SX(BEARABLE / BESIDE_OBSERVER * (ca.mmax(Lambda) + sharing * self.K_o))
 
     def told(self, K_d: SX) -> SX:
         """Return −ρ K_d⁻¹r, what adapts the estimates below s (n,); declares the gain handover, ρ.

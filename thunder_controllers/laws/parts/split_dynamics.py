@@ -151,12 +151,16 @@ class SplitDynamics:
 
         Args:
             bandwidth: Default of its K_o [1/s].
-            takes_up: Whether its residual is fed back: friction that nothing feeds forward is then a part of it.
+            takes_up: Whether its residual is fed back. Then it has what the law feeds forward of friction, which does
+                not depend on q̇: F̂_C tanh(q̇/v_s) through the observer is a feedback of velocity that no loop bears. All
+                other friction is a part of the residual.
         """
-        loss = self.rubs + self.offsets
-        if self.friction is None and not takes_up:
-            loss += FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
-            loss -= self._robot.model.effort_offsets
+        if takes_up:
+            loss = self.offsets + (0.0 if self.friction is None else self.friction.effort)
+        else:
+            known = FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
+            loss = self.rubs + self.offsets
+            loss += known - self._robot.model.effort_offsets if self.friction is None else 0.0
         pi, rotors = self.estimates.get("pi_hat", SX(0, 1)), self.estimates.get("rotor_hat")
         return MomentumObserver(self._robot, self._signals, self.links, pi, loss, rotors, bandwidth=bandwidth)
 
@@ -182,7 +186,7 @@ class SplitDynamics:
         if self.limit is None:
             return found
         if observer is not None:
-            Lambda = ca.mmax(Lambda) + sharing * observer.K_o  # M̂ K_o is a feedback of velocity, as M̂Λ is
+            Lambda = observer.feedback_beside(Lambda, sharing)
         s = self._robustness.outside_dead_zone(s)
         regressor = self._Y_g if self._scheme else SX(0, 0)
         if observer is not None and not (self._scheme and self._scheme.predicts):
