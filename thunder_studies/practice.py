@@ -28,7 +28,6 @@ RATED: Mapping[str, float] = {
     "ur5": 5.0,
     "ur10": 10.0,
     "baxter": 2.2,
-    "talos_left_arm": 6.0,
     "ur3": 3.0,
     "xarm7": 3.5,
     "j2s6s200": 2.6,
@@ -36,7 +35,7 @@ RATED: Mapping[str, float] = {
 }
 """Loads for which the makers sell the arms [kg]."""
 
-LARGE = ("panda", "ur5", "ur10", "baxter", "talos_left_arm")
+LARGE = ("panda", "ur5", "ur10", "baxter")
 
 LOAD = 0.6
 """Share of the rated load that is picked up."""
@@ -76,7 +75,6 @@ def _arm(name: str, seed: int) -> Keys:
     pose, frequency = draws.stated(T), rng.uniform(0.15, 0.35, 3)
     stated = ROTOR * limit
     plant = {
-        "engine": "mujoco",
         "integrator": "rk4",
         "payloads": [payload(library.link_names[-1], mass, time=6.0)],
         "rotors": tuple((stated * rng.uniform(0.85, 1.15, len(limit))).tolist()),
