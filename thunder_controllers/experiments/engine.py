@@ -109,21 +109,27 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def _run_on(executor: Executor, cases: Sequence[Case], jobs: int) -> Iterator[tuple[int, Outcome]]:
-    """What the workers of an executor give; what is lost on the way is run once more, each case by itself."""
-    parts, lost = parts_of(cases, jobs), list[int]()
+    """What the workers of an executor give; what fails or is lost on the way is run once more, each case by itself.
+
+    A worker that ends takes results along, and CPython 3.11 fails where two threads of a worker compile at a time
+    (SystemError: AST constructor recursion depth mismatch). What fails by itself fails again.
+    """
+    parts, again = parts_of(cases, jobs), list[int]()
     for is_last in (False, True):
         futures = {executor.submit(run_here, [cases[i] for i in part]): part for part in parts}
         for future in as_completed(futures):
             part = futures[future]
             try:
-                yield from zip(part, future.result(), strict=True)
+                outcomes = future.result()
             except Exception as error:  # noqa: BLE001 - of Dask, of pickle, of a worker with other packages
-                if is_last:
-                    message = f"{type(error).__name__}: {' '.join(str(error).split())}"
-                    yield from ((index, Outcome(FAILED, message=message)) for index in part)
+                message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                outcomes = [Outcome(FAILED, message=message)] * len(part)
+            for index, outcome in zip(part, outcomes, strict=True):
+                if is_last or outcome.ended != FAILED:
+                    yield index, outcome
                 else:
-                    lost += part
-        parts = [[index] for index in lost]
+                    again.append(index)
+        parts = [[index] for index in again]
 
 
 @contextmanager
