@@ -50,7 +50,7 @@ UNITS = {
     "position_noise": "rad or m",
     "velocity_noise": "rad/s or m/s",
 }
-"""Of the quantities, for revolute or prismatic joints."""
+"""Units of the quantities, for revolute or prismatic joints."""
 
 
 def _names() -> Mapping[str, Path]:
@@ -164,7 +164,7 @@ def _show(
 
 
 def _document(done: Commissioned, model: RobotModel, gains: Mapping[str, Any], margin: float) -> dict[str, Any]:
-    """What is shown, as JSON has it; a quantity that is unknown is null."""
+    """Return the table as JSON has it; a quantity that is unknown is null."""
     found: Findings = done.findings
     joints = {
         joint: {

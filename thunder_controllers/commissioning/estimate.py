@@ -15,7 +15,7 @@ from thunder_controllers.identification.information import UNKNOWN, correlation_
 from thunder_controllers.identification.motion import Motion, Record, smoothed
 
 BANDWIDTH = 15.0
-"""Of the motion that is looked at [Hz]: above the fastest waves of twelve joints."""
+"""Bandwidth of the motion that is looked at [Hz]: above the fastest waves of twelve joints."""
 
 SLOW = 0.45
 """Share of a joint's largest speed below which samples are left out: there friction may be anything."""
@@ -33,7 +33,7 @@ AGREEING = 0.999
 """Share of chances within which delays of joints are taken for one."""
 
 COLUMNS = ("model", "rotor", "viscous", "coulomb", "offset", "delay")
-"""Of the regression of a joint's effort: torque of the bodies, q̈, q̇, its sign, one, and the effort's rate."""
+"""Columns of the regression of an effort: torque of the bodies, q̈, q̇, its sign, one, and the effort's rate."""
 
 TOLD_ENOUGH = 0.2
 """Deviation of friction over its size up to which the next stage feeds it forward."""
@@ -45,7 +45,7 @@ LAGS = 10
 """Samples over which what is left of the effort may be correlated, with falling weight [Newey & West 1987]: 0.3 s."""
 
 LEAST_SAMPLES = 2 * len(COLUMNS)
-"""Of a joint: with fewer its motion tells nothing."""
+"""Fewest rows of a joint: with fewer its motion tells nothing."""
 
 INTERVAL = 1.96
 """Deviations of an interval of 95 %."""
@@ -54,7 +54,7 @@ LARGEST_SHARE = 0.3
 """Residual over the effort beside gravity, root mean squares: beyond it something else moves the joint."""
 
 ONE_SIDED = 0.2
-"""Of a sweep's amplitude: where the middle of a motion is further from its own, one side is blocked. Friction is not
+"""Share of an amplitude: where the middle of a motion is further from its own, one side is blocked. Friction is not
 one-sided, and offsets are known by then."""
 
 THIRD_DIFFERENCE = np.sqrt(20.0)
@@ -64,7 +64,7 @@ SHARPEST = 0.05
 """Least deviation of times, in periods: efforts are held and positions sampled, which the fits know on average."""
 
 NO_FILTER = 0.4
-"""Of the rate [1]: a cut-off beyond this is none that matters, or cannot be told from none."""
+"""Share of the rate [1]: a cut-off beyond this is none that matters, or cannot be told from none."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ RELATIVE = {"rotor": 0.05, "viscous": 0.2, "coulomb": 0.1, "offset": 0.1, "posit
 
 @dataclass(frozen=True)
 class Findings:
-    """What the motion told.
+    """Findings of a motion.
 
     Attributes:
         delay: From a command to its effect: dead time and lag of the drives [s].
@@ -192,7 +192,7 @@ def _with_common_delay(x: FloatArray, P: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def sure(found: Findings, library: Library) -> Known:
-    """What the next stage may build on: no more inertia than is sure, and friction that is told."""
+    """Return what the next stage may build on: no more inertia than is sure, and friction that is told."""
     least = found.rotor.value - SURE * found.rotor.std - np.nan_to_num(library.rotor_inertia)
     quiet = found.coulomb.std < TOLD_ENOUGH * np.abs(found.coulomb.value)
     coulomb = np.where(quiet, np.fmax(found.coulomb.value, 0.0), 0.0)
@@ -295,7 +295,7 @@ def _white(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Velocity:
-    """What was found of the reported velocities: lags [s], cut-offs [Hz], noise, and whether they are differences."""
+    """Return findings of the velocities: lags [s], cut-offs [Hz], noise, and whether they are differences."""
 
     lag: FloatArray
     std: FloatArray

@@ -35,7 +35,7 @@ at a corner of the bounds; diagonal changes, as a payload makes them, add a thir
 BESIDE_OBSERVER = 0.06
 """The same where an observer feeds M̂ back, too: a loop whose T_total is 4.6 ms bears 0.34 in all, and uses 0.23.
 
-With BEARABLE the rotor of a wrist that sticks goes to three times what it is, and the arm runs away.
+With BEARABLE the rotor of a wrist that sticks went to three times what it is.
 """
 
 TINY = 1e-9

@@ -29,7 +29,7 @@ GAMMA, PATIENT = 0.02, 10.0
 """Default Γ_f of viscous [rad²/(N·m·s²)] and Coulomb friction [1/(N·m)], and times that beside an observer.
 
 There nothing is lost by waiting, as the observer takes friction up until it is learned. What a payload does to slow
-joints looks like friction at first: with GAMMA a j2s6 and an xArm7 that stick learn seven times what a wrist has.
+joints looks like friction at first: with GAMMA a j2s6 that sticks learns seven times what a wrist has.
 """
 
 MAXIMUM = 50.0
