@@ -117,12 +117,12 @@ def _disturbance(
     choice, rows = options[disturbance.OPTION.name], drift.numel()
     if choice != "none" and options["faults"] != "off":
         raise options.error(f"disturbance={choice} with faults={options['faults']}", "one of them")
-    observer, bandwidth = None, acceleration_bandwidth(robot)
+    observer = None
     if choice == "observed":
-        observer = MomentumObserver(robot, signals, (), SX(0, 1), friction, bandwidth=bandwidth)
+        observer = MomentumObserver(robot, signals, (), SX(0, 1), friction, bandwidth=acceleration_bandwidth(robot))
     followed = inverse.apply(signals.reference.acceleration[:rows] - drift, SX.zeros(rows))[0]
     without = robot.inverse_dynamics(signals.q, signals.qd, signals.qd, followed) + friction
-    found = disturbance.Disturbance(signals, options, without, observer, bandwidth=bandwidth)
+    found = disturbance.Disturbance(signals, options, without, observer, bandwidth=acceleration_bandwidth)
     return found, observer.next_state if observer is not None else {}
 
 

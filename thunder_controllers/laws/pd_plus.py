@@ -55,7 +55,7 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     observer = None
     if disturbance.is_observed(options):
         observer = adapted.observer(friction.torque(reference.qd), disturbance_bandwidth(robot))
-    rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth(robot))
+    rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth)
     effort = model + K_p * e + K_d * e_dot + rejected.effort
     next_state = {**filtered, **rejected.next_state}
     if adapted.links:

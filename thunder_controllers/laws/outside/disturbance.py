@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.outside.contact import ContactDetection
 from thunder_controllers.laws.outside.observer import MomentumObserver
-from thunder_controllers.laws.parts.gains import FASTEST, INTEGRAL_SHARE, disturbance_bandwidth
+from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth, integral_bandwidth
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 
@@ -60,7 +62,7 @@ class Disturbance:
         options: Options of the law, OPTION among them.
         effort: The law's effort without feedback, K_d s, and d̂ (n,).
         observer: The observer, with disturbance=observed.
-        bandwidth: Default of k [1/s].
+        bandwidth: Default of k of a robot [1/s]; asked only where there is an integral.
         contact: Contacts, where they are told: −d̂ goes to the usual r̄ then, and back to r, as fast as r is found; the
             integral keeps its value.
 
@@ -77,10 +79,9 @@ class Disturbance:
         effort: SX,
         observer: MomentumObserver | None = None,
         contact: ContactDetection | None = None,
-        bandwidth: float | None = None,
+        bandwidth: Callable[[RobotExpressions], float] = integral_bandwidth,
     ) -> None:
-        self._bandwidth = disturbance_bandwidth(signals.robot, share=INTEGRAL_SHARE) if bandwidth is None else bandwidth
-        self._signals, n, choice = signals, signals.robot.n, options[OPTION.name]
+        self._signals, self._bandwidth, n, choice = signals, bandwidth, signals.robot.n, options[OPTION.name]
         self.effort, self.next_state, self.telemetry = SX.zeros(n), dict[str, SX](), dict[str, SX]()
         if choice == "none":
             return
@@ -106,7 +107,7 @@ class Disturbance:
         signals, n = self._signals, self._signals.robot.n
         k = signals.gain(
             "integral_bandwidth",
-            default=self._bandwidth,
+            default=self._bandwidth(signals.robot),
             bounds=(0.0, 1e3),
             unit="1/s",
             doc="k of the integral of s, K_i/K_d.",

@@ -139,6 +139,11 @@ def disturbance_bandwidth(
     return float(f"{most:.3g}")
 
 
+def integral_bandwidth(robot: RobotExpressions) -> float:
+    """Return k of an integral of s by default [1/s]."""
+    return disturbance_bandwidth(robot, share=INTEGRAL_SHARE)
+
+
 def pd_integral_bandwidth(robot: RobotExpressions) -> float:
     """Return k of an integral beside K_p e + K_d ė with K_p = Λ K_d [1/s]: half of what PD bears at the heaviest pose.
 
@@ -148,7 +153,7 @@ def pd_integral_bandwidth(robot: RobotExpressions) -> float:
     K_d, (M, _) = damping_by_inertia(robot), arm_inertia(robot).samples
     root = 1.0 / np.sqrt(K_d)
     slowest = 1.0 / float(np.linalg.eigvalsh(root[:, None] * M * root).max())
-    most = disturbance_bandwidth(robot)
+    most = integral_bandwidth(robot)
     return (
         most if slowest >= BANDWIDTH else float(f"{min(most, 0.5 * slowest * BANDWIDTH / (BANDWIDTH - slowest)):.3g}")
     )
