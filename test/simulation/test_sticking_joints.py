@@ -144,6 +144,7 @@ def test_a_loaded_joint_slides_at_a_level_that_is_a_share_of_its_effort_higher()
     np.testing.assert_allclose(one.effort(np.zeros(2), 0.0, v), [level + 2.0, level], rtol=1e-12)
 
 
+@pytest.mark.slow
 @engines
 def test_a_loaded_joint_holds_more_than_its_static_level(engine: Callable[..., Plant]) -> None:
     """It slips under τ where τ exceeds F_s + 0.2 τ: at 2.5 of F_s = 2."""
