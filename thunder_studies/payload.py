@@ -79,7 +79,7 @@ def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
 def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
-    q = _posture(np.random.default_rng([seed, *name.encode()]), library, mass)
+    q = posture(np.random.default_rng([seed, *name.encode()]), library, mass)
     plant = {
         **NOISE,
         "payloads": [payload(library.link_names[-1], mass)],
@@ -94,7 +94,7 @@ def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
     return merged(config, {"law": {"gains": {"q_home": q}}})
 
 
-def _posture(rng: draws.Generator, library: Library, mass: float) -> tuple[float, ...]:
+def posture(rng: draws.Generator, library: Library, mass: float) -> tuple[float, ...]:
     """The farthest from singular of random ones in the inner half of the joints' limits that half of the efforts hold.
 
     J with its rotations: the motion is one of poses.

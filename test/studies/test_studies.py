@@ -51,7 +51,7 @@ SHORT = (
 )
 """Studies whose measures mean something after a tenth of a second."""
 
-RUNS = (*SHORT, "contact", "payload", "redundancy", "unknown_tool_length")
+RUNS = (*SHORT, "beside_practice", "contact", "payload", "redundancy", "unknown_tool_length")
 """Those all of whose groups are runs."""
 
 

@@ -1,0 +1,152 @@
+"""Arms that stick and pick up an unknown load: adaptation beside what practice puts in its place (theory.md §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thunder_controllers.experiments import draws
+from thunder_controllers.experiments.experiment import Case, Measured, Settings
+from thunder_controllers.experiments.measures import measure_run
+from thunder_controllers.host import Library, Limits, Options, PoseFollower
+from thunder_controllers.references.trajectories import POSITION, ROTATION
+from thunder_controllers.simulation.scenario import merged
+from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_studies.arms import ARMS, ROTOR, described, library_of, robot_file
+from thunder_studies.panda import Keys
+from thunder_studies.payload import payload, posture
+
+FloatArray = NDArray[np.float64]
+
+LAW = "cartesian_backstepping"
+
+RATED: Mapping[str, float] = {
+    "panda": 3.0,
+    "ur5": 5.0,
+    "ur10": 10.0,
+    "baxter": 2.2,
+    "ur3": 3.0,
+    "xarm7": 3.5,
+    "j2s6s200": 2.6,
+    "z1": 2.0,
+}
+"""Loads for which the makers sell the arms [kg]."""
+
+LARGE = ("panda", "ur5", "ur10", "baxter")
+
+LOAD = 0.6
+"""Share of the rated load that is picked up."""
+
+VISCOUS, COULOMB, STATIC = 0.005, 0.02, 0.03
+"""Friction over the effort limit of each joint [s/rad], [1], [1]: 3 % of its effort to break away."""
+
+SPEED, AMPLITUDE = 0.3, 0.08
+"""Largest joint speed over its limit, and amplitude of the path along each axis at most [m]."""
+
+NEARER = 0.6
+"""Along the whole path the least singular value of J is that share of the first one at least."""
+
+
+def draw_large(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw every arm of LARGE for every seed; nothing of those whose file is not installed."""
+    return _draw(settings, LARGE)
+
+
+def draw_small(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw the other arms."""
+    return _draw(settings, [name for name in RATED if name not in LARGE])
+
+
+def _draw(settings: Settings, arms: tuple[str, ...] | list[str]) -> Iterator[Keys]:
+    yield from (_arm(name, seed) for name in arms if robot_file(ARMS[name]) for seed in settings.seeds)
+
+
+def _arm(name: str, seed: int) -> Keys:
+    """An arm that knows its rotors to 15 %, on a path about a dexterous posture; at 6 s it picks a load up."""
+    file = robot_file(ARMS[name])
+    assert file is not None
+    library, rng = library_of(name, LAW, file), np.random.default_rng([seed, *name.encode(), *b"practice"])
+    limit, mass = np.minimum(np.asarray(library.effort_limit), 300.0), LOAD * RATED[name]
+    q = posture(rng, library, mass)
+    (T,) = draws.poses(library, np.array(q)[None])
+    pose, frequency = draws.stated(T), rng.uniform(0.15, 0.35, 3)
+    stated = ROTOR * limit
+    plant = {
+        "integrator": "rk4",
+        "payloads": [payload(library.link_names[-1], mass, time=6.0)],
+        "rotors": tuple((stated * rng.uniform(0.85, 1.15, len(limit))).tolist()),
+        "friction": {
+            "viscous": tuple((VISCOUS * limit).tolist()),
+            "coulomb": tuple((COULOMB * limit).tolist()),
+            "static": tuple((STATIC * limit).tolist()),
+            "stribeck_velocity": 0.05,
+        },
+        "noise": {"q_std": 1e-5},
+        "torque_delay": 0.002,
+        "torque_lag": 0.002,
+    }
+    path = {
+        "type": "lissajous",
+        "centre": pose["position"],
+        "ypr": pose["ypr"],
+        "amplitude": _amplitude(library, np.array(q), frequency),
+        "frequency": tuple(frequency.tolist()),
+    }
+    keys = {
+        "robot_options": {"rotor_inertias": dict(zip(library.joint_names, stated.tolist(), strict=True))},
+        "plant": plant,
+        "reference": path,
+        "start": {"q": q, "on_reference": False},
+        "law": {"gains": {"q_home": q}},
+        "rate": 1000.0,
+        "duration": 14.0,
+        "seed": seed,
+    }
+    return merged(described(ARMS[name], file, LAW), keys)
+
+
+def _amplitude(library: Library, q: FloatArray, frequency: FloatArray) -> tuple[float, ...]:
+    """The largest path along the axes that joints can follow and that keeps away from singularities [m]."""
+    J = library.evaluate("J_ee", q)
+    fastest = SPEED * np.minimum(np.asarray(library.velocity_limit), 3.0)
+    speed = 1.0 / np.max(np.abs(np.linalg.pinv(J[:3])).sum(axis=1) / fastest)
+    amplitude = np.minimum(AMPLITUDE, speed / (2.0 * np.pi * frequency))
+    follower = PoseFollower(library.law(LAW), Limits(library, Options()))
+    least = NEARER * np.linalg.svd(J, compute_uv=False)[-1]
+    while not all(
+        _is_clear(library, follower, q, amplitude * np.array(way), least) for way in product((-1, 1), repeat=3)
+    ):
+        amplitude = 0.7 * amplitude
+    return tuple(amplitude.tolist())
+
+
+def _is_clear(library: Library, follower: PoseFollower, q: FloatArray, way: FloatArray, least: float) -> bool:
+    """Whether a straight way [m] is followed with singular values of J above the least."""
+    (T,) = draws.poses(library, q[None])
+    samples = np.zeros((10, 24))
+    samples[:, POSITION] = T[:3, 3] + np.linspace(0.1, 1.0, 10)[:, None] * way
+    samples[:, ROTATION] = T[:3, :3].ravel(order="F")
+    left, _, joints = follower.follow(q, samples)
+    smallest = [np.linalg.svd(library.evaluate("J_ee", at), compute_uv=False)[-1] for at in joints]
+    return bool(np.abs(left).max() < PoseFollower.REACHED and min(smallest) > least)
+
+
+def measure_practice(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure RMS and peak of ‖p_d − p‖ [mm] in the window, by the name of the arm, and the RMS from 2 to 6 s."""
+    values, kept = measure_run(case, trace, timing)
+    way = 1e3 * np.linalg.norm(trace.error[:, :3], axis=1)
+    loaded = trace.t >= case.config.duration - case.window
+    before = (trace.t >= 2.0) & (trace.t < 6.0)
+    (arm,) = (name for name in RATED if str(robot_file(ARMS[name])) == str(case.config.robot))
+    return Measured(
+        {
+            **values,
+            arm: float(np.sqrt((way[loaded] ** 2).mean())),
+            f"{arm}_peak": float(way[loaded].max()),
+            "unloaded": float(np.sqrt((way[before] ** 2).mean())),
+        },
+        kept,
+    )
