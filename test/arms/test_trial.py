@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -188,11 +189,18 @@ def test_an_arm_adapts_and_its_scenario_runs_again(gripping: Path, build_cache: 
     assert "Conditions, unknown to the controller: 0.35 kg are picked up after 5 s;" in ended.output
     assert (tmp_path / "out/report.html").is_file()
     scenario = load_scenario(tmp_path / "out/scenario.yaml")
-    assert [run.adaptation for run in scenario.runs] == [False, True] and "Conditions" in scenario.description
+    assert [run.adaptation for run in scenario.runs] == [False, False, False, True]
+    assert "Conditions" in scenario.description
     metrics = yaml.safe_load((tmp_path / "out/metrics.json").read_text())["runs"]
-    fixed, adaptive = (metrics[name]["final_error_norm"] for name in ("fixed", "adaptive"))
-    # 11 mrad and 0.3 mrad were seen.
-    assert adaptive < 2e-3 < 5e-3 < fixed
+    left = {name: run["final_error_norm"] for name, run in metrics.items()}
+    assert left["nothing_unknown"] < 1e-3 and left["adaptive"] < 1e-3 < 5e-3 < left["fixed"]
+    assert left["adaptive"] < left["observer_alone"] < 0.2 * left["fixed"]
+    fit = metrics["adaptive"]["payload"]["fit"]["mass"]
+    assert metrics["adaptive"]["payload"]["estimate"]["mass"] == pytest.approx(fit, rel=0.02)
+    (shares,) = re.findall("payload (.*) mrad, friction (.*) mrad, rotors (.*) mrad", ended.output)
+    # Each thing by itself leaves less than all together, and together they leave more than that.
+    payload, friction, rotors = (1e-3 * float(share) for share in shares)
+    assert max(payload, friction, rotors) < left["fixed"] < payload + friction + rotors + left["nothing_unknown"]
     assert "lightposition" not in _written(tmp_path / "out")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,11 @@ from thunder_controllers.host import (
     TimedPose,
 )
 from thunder_controllers.resources import share
+from thunder_controllers.simulation.options import PlantOptions
+from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import LawError
+from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers.xacro import expand_xacro
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +40,7 @@ FloatArray = NDArray[np.float64]
 UPPER, VELOCITY, EFFORT = 2.5, np.array([4.0, 5.0]), np.array([30.0, 15.0])
 MARGIN = 0.025
 HOME = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.0])
+READY = np.array([0.3, -1.2, 1.4, -1.0, -1.3, 0.2])
 
 
 @pytest.fixture(scope="module")
@@ -273,6 +278,39 @@ def test_a_streamed_pose_out_of_reach_ends_in_a_held_boundary_pose(panda: Librar
     assert not acted & FAULTS
     assert Guard.REFERENCE_UNREACHED in acted and arm.controller.reference_source == "hold"
     assert np.abs(arm.plant.qd).max() < 0.02
+
+
+@pytest.fixture(scope="module")
+def narrow(build_cache: Path) -> tuple[RobotModel, Library]:
+    """A UR5 whose elbow ends 0.15 rad beyond READY."""
+    model = load_robot("ur5")
+    links = list(model.links)
+    limits = replace(links[2].joint.limits, upper=READY[2] + 0.15)
+    links[2] = replace(links[2], joint=replace(links[2].joint, limits=limits))
+    narrow = replace(model, links=tuple(links))
+    return narrow, Library(thunder_dynamics.build(narrow, laws=["cartesian_backstepping"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("turned", "is_said"), [(0.1, False), (0.15, True), (0.3, True)])
+def test_a_pose_behind_a_joint_limit_is_said_to_be_one(
+    narrow: tuple[RobotModel, Library], turned: float, is_said: bool
+) -> None:
+    """Other joints could come nearer, so that it is not given up: it stays 10 or 80 mm away."""
+    model, library = narrow
+    plant, controller, effort = ModelPlant(model, library.joint_names, STEP, PlantOptions()), Controller(), np.zeros(6)
+    plant.reset(READY)
+    controller.configure(library, law="cartesian_backstepping")
+    controller.activate(READY, np.zeros(6), plant.holding_effort())
+    pose = library.evaluate("T_0_ee", READY + turned * np.eye(6)[2])
+    controller.set_reference(np.concatenate([pose[:3, 3], pose[:3, :3].T.ravel(), np.zeros(12)]))
+    acted = []
+    for step in range(1, 4001):
+        acted.append(Guard(controller.update(step * STEP, plant.q, plant.qd, STEP, effort)))
+        plant.step(effort)
+    left = np.linalg.norm(library.evaluate("T_0_ee", plant.q)[:3, 3] - pose[:3, 3])
+    assert (Guard.REFERENCE_UNREACHED in acted[-1]) == is_said == (left > 5e-3)
+    assert Guard.REFERENCE_UNREACHED not in acted[0] and controller.reference_source == "stream"
 
 
 # --- speed -----------------------------------------------------------------------------------------------------------

@@ -327,7 +327,7 @@ def test_guards_and_faults_are_bars_and_a_choice_is_no_fault() -> None:
 def test_what_the_motion_does_not_excite_is_said_so_and_shows_no_error() -> None:
     traces, runs = {"adaptation": make_trace()}, {"adaptation": _runs()["adaptation"]}
     cells = {row[0]: row[1:] for row in estimate_table("tool", traces, runs)[1:]}
-    assert cells["mass [kg]"] == ["2", "0.00 ± 0.01", "3 → 2"]
+    assert cells["mass [kg]"] == ["2", "0.00 ± 0.01", "3 → 2, off the fit"]
     assert cells["CoM_x [m]"][2].endswith(", not settled")
     assert cells["Ixx [kg·m²]"] == ["0.1", "–", "not identifiable here"]
     titles = [note.text for note in plots.estimates("tool", traces, runs).layout.annotations]
@@ -415,7 +415,8 @@ def test_the_short_table_fits_a_terminal_and_shows_masses_beside_the_truth() -> 
     widths = [max(len(line) for row in rows for line in row[k].splitlines()) for k in range(3)]
     assert sum(widths) + 2 * 3 + 2 <= 80  # a space to each side, and one between columns
     cells = {row[0]: row[1:] for row in rows}
-    assert cells["mass of tool [kg]"] == ["2, not adapted", "3 → 2"]
+    assert cells["mass of tool [kg]"] == ["2, not adapted", "3 → 2, off the fit"]
+    assert cells["by a fit to the record [kg]"][1] == "0.00 ± 0.01"
     assert cells["true mass [kg]"] == ["2", "2"]
     assert cells["fault that stopped the arm"] == ["none", "none"]
     assert cells["guards that acted"] == ["effort rate limited\neffort limited"] * 2

@@ -45,12 +45,19 @@ RAMP = 25
 
 LAW: Mapping[str, Any] = {
     "name": "slotine_li",
-    "options": {"adaptation": "natural", "friction": "adapted", "rotors": "adapted"},
+    "options": {
+        "adaptation": "least_squares",
+        "friction": "adapted",
+        "rotors": "adapted",
+        "disturbance": "observed",
+    },
 }
-"""For any number of joints; the metric of `natural` is the link's own, whether the arm weighs 0.5 kg or 60."""
+"""For any number of joints. In such runs of ten arms it leaves 0.09 to 0.31 mrad and finds the mass to 3 %; `natural`
+without an observer leaves 0.17 to 2.5 mrad and finds it to 110 %.
+"""
 
 LEAST_BODY = 1e-8
-"""Least eigenvalue of the pseudo-inertia of a last link that `natural` starts from [kg, kg·m²]."""
+"""Least eigenvalue of the pseudo-inertia of a last link that `least_squares` starts from [kg, kg·m²]."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Trial:
         choice: The arm, and where it is from.
         facts: What was chosen, and what the description does not say, a line each.
         conditions: Of the run, one line.
+        causes: What the controller does not know, by name: what is laid over the plant so that it is as it was told.
     """
 
     scenario: Mapping[str, Any]
@@ -72,6 +80,11 @@ class Trial:
     choice: Choice
     facts: tuple[str, ...]
     conditions: str
+    causes: Mapping[str, Mapping[str, Any]]
+
+    def told(self, cause: str | None = None) -> dict[str, Any]:
+        """Return what is laid over the plant so that all is as the controller was told, but for one cause."""
+        return {key: value for name, own in self.causes.items() if name != cause for key, value in own.items()}
 
 
 def plan_trial(
@@ -117,7 +130,8 @@ def plan_trial(
         "host": {"effort_limit": motion.effort, "effort_rate_limit": motion.effort * RATE / RAMP},
     }
     facts = (*choice.facts, *_unsaid(model, motion, assumed, impossible))
-    return Trial(plain(scenario), model, motion, choice, facts, _conditions(model, motion, assumed))
+    causes = plain(_causes(model, assumed))
+    return Trial(plain(scenario), model, motion, choice, facts, _conditions(model, motion, assumed), causes)
 
 
 def _load(file: Path, options: Mapping[str, Any]) -> tuple[RobotModel, str]:
@@ -147,8 +161,7 @@ def _plant(
 ) -> dict[str, Any]:
     """The simulated arm: what the controller does not know of it."""
     engine = "mujoco" if _suits_mujoco(file, model, options) else "model"
-    viscous = np.array([sum(link.friction[:1]) for link in model.links])
-    coulomb = np.array([link.coulomb for link in model.links])
+    viscous, coulomb = _stated_friction(model)
     reading: dict[str, Any] = {key: options[key] for key in ("xacro_args", "packages") if key in options}
     return {
         "engine": engine,
@@ -165,6 +178,20 @@ def _plant(
         "velocity": "differences",
         "torque_delay": DELAY,
     }
+
+
+def _causes(model: RobotModel, assumed: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """What `_plant` has and the controller does not know, each by what makes it known."""
+    viscous, coulomb = _stated_friction(model)
+    friction = {"viscous": _rounded(viscous), "coulomb": _rounded(coulomb)}
+    causes: dict[str, dict[str, Any]] = {"payload": {"payloads": []}, "friction": {"friction": friction}}
+    return {**causes, "rotors": {"rotor_inertia": 0.0}} if assumed else causes
+
+
+def _stated_friction(model: RobotModel) -> tuple[FloatArray, FloatArray]:
+    """Viscous and Coulomb friction of the description, (n,) each."""
+    viscous = np.array([sum(link.friction[:1]) for link in model.links])
+    return viscous, np.array([link.coulomb for link in model.links])
 
 
 def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> bool:

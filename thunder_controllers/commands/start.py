@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 DEMO = "panda_unknown_tool"
 """Scenario of `thunder demo`."""
 
+FIXED, UNOBSERVED = "fixed", {"law": {"options": {"disturbance": "none"}}}
+"""Run of `thunder try` without adaptation and observer, and what makes it that."""
+
 TEMPLATE = "examples/new_project"
 """A whole project in the share folder, tested as it lies there, that `thunder new` copies under another name."""
 
@@ -87,9 +90,27 @@ def try_(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentInertiaWarning)  # a fact says it
             context.invoke(run, scenario=scenario, out=folder, xacro_folders=packages, verbose=verbose)
+            click.echo(_shares(scenario, trial, packages))
     finally:
         if opens and (report := folder / "report.html").is_file():
             click.launch(str(report))
+
+
+def _shares(scenario: Path, trial: Trial, packages: tuple[str, ...]) -> str:
+    """Say what each thing that the controller does not know leaves of the error without adaptation, by itself."""
+    from thunder_controllers.experiments.runner import choose_run
+    from thunder_controllers.report.summary import short_errors
+    from thunder_controllers.simulation.experiment import run_prepared
+    from thunder_controllers.simulation.preparation import prepare
+    from thunder_controllers.simulation.scenario import load_scenario
+
+    left = []
+    for cause in trial.causes:
+        loaded = load_scenario(scenario, {"plant": trial.told(cause)}, packages)
+        fixed = choose_run(loaded, FIXED)
+        metrics = run_prepared(prepare(loaded, fixed), fixed).metrics
+        left.append(f"{cause} {short_errors(metrics) if metrics['fault'] is None else 'stops the arm'}")
+    return f"Unknown by itself, without adaptation: {', '.join(left)}."
 
 
 @click.command()
@@ -114,7 +135,12 @@ def _written(file: Path, name: str, trial: Trial) -> Path:
         **trial.scenario,
         "robot": seen(trial.scenario["robot"]),
         "plant": {**plant, "urdf": seen(plant["urdf"])},
-        "runs": [{"name": "fixed", "adaptation": False}, {"name": "adaptive"}],
+        "runs": [
+            {"name": FIXED, "adaptation": False, "overrides": UNOBSERVED},
+            {"name": "observer_alone", "adaptation": False},
+            {"name": "nothing_unknown", "adaptation": False, "overrides": {**UNOBSERVED, "plant": trial.told()}},
+            {"name": "adaptive"},
+        ],
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)

@@ -23,6 +23,12 @@ HIDDEN = "not identifiable here"
 OPEN = "not settled"
 """Said of what the record knows, where the last estimate is farther from that than `payload.TRUSTED`."""
 
+OTHER = "off the fit"
+"""Said of the last estimate of what the record knows, where the fit to it is further off than DEVIATIONS and SHARE."""
+
+DEVIATIONS, SHARE = 3.0, 0.01
+"""Standard deviations of the record's fit, and share of its value [1]."""
+
 Runs = Mapping[str, Mapping[str, Any]]
 
 
@@ -36,11 +42,11 @@ def verdict(runs: Runs) -> tuple[str, list[str]]:
     if not good:
         return "", failures
     first, last = list(good)[0], list(good)[-1]
-    sentence = f"the arm follows to {_errors(good[last])}"
+    sentence = f"the arm follows to {short_errors(good[last])}"
     if len(runs) > 1:
         sentence = f"{_when(last, good)} {sentence}"
     if first != last:
-        sentence += f"; {_when(first, good)}, to {_errors(good[first])}"
+        sentence += f"; {_when(first, good)}, to {short_errors(good[first])}"
     seconds = min(FINAL_SECONDS, good[last]["duration"])
     return f"{sentence[0].upper()}{sentence[1:]} (mean of the last {seconds:g} s).", failures
 
@@ -76,7 +82,8 @@ def _when(name: str, runs: Runs) -> str:
     return f"in run {name}"
 
 
-def _errors(run: Mapping[str, Any]) -> str:
+def short_errors(run: Mapping[str, Any]) -> str:
+    """Say the error at the end of a run, of each kind."""
     return ", ".join(_milli(error["final"], error["unit"]) for error in run["errors"].values())
 
 
@@ -136,8 +143,13 @@ def _estimate(run: Mapping[str, Any], shown: Any, record: Mapping[str, Any] | No
         return f"{shown[1]:.4g}, not adapted"
     if record is not None and name not in record["known"]:
         return HIDDEN
-    settled = record is None or name in record["settled"]
-    return f"{shown[0]:.4g} → {shown[1]:.4g}" + ("" if settled else f", {OPEN}")
+    text = f"{shown[0]:.4g} → {shown[1]:.4g}"
+    if record is None:
+        return text
+    if name not in record["settled"]:
+        return f"{text}, {OPEN}"
+    off, fit = abs(shown[1] - record["fit"][name]), abs(record["fit"][name])
+    return f"{text}, {OTHER}" if off > max(DEVIATIONS * record["std"][name], SHARE * fit) else text
 
 
 def short_rows(runs: Runs, traces: Mapping[str, Trace]) -> list[list[str]]:
@@ -146,19 +158,22 @@ def short_rows(runs: Runs, traces: Mapping[str, Trace]) -> list[list[str]]:
     rows.append(_fault_row(runs))
     for link in dict.fromkeys(str(name) for trace in traces.values() for name in trace.adapted_links):
         cells = [_mass_cells(runs[name], trace, link) for name, trace in traces.items()]
-        for label, column in zip((f"mass of {link} [kg]", "true mass [kg]"), zip(*cells, strict=True), strict=True):
-            rows.append([label, *column])
+        labels = (f"mass of {link} [kg]", "by a fit to the record [kg]", "true mass [kg]")
+        rows += [[label, *column] for label, column in zip(labels, zip(*cells, strict=True), strict=True)]
     rows.append(["guards that acted", *("\n".join(_guards(run)) or "none" for run in runs.values())])
     return rows
 
 
-def _mass_cells(run: Mapping[str, Any], trace: Trace, link: str) -> tuple[str, str]:
-    """The link's mass, first estimate → last, and the true one at the end."""
+def _mass_cells(run: Mapping[str, Any], trace: Trace, link: str) -> tuple[str, str, str]:
+    """The link's mass, first estimate → last, by the record, and the true one at the end."""
     links = trace.adapted_links.tolist()
     if link not in links:
-        return NOTHING, NOTHING
+        return NOTHING, NOTHING, NOTHING
     estimates, truth = trace.estimates[[0, -1], links.index(link), 0], trace.truth[-1, links.index(link), 0]
-    return _estimate(run, estimates, run.get("record", {}).get(link), "mass"), f"{truth:.4g}"
+    record = run.get("record", {}).get(link)
+    is_known = record is not None and "mass" in record["known"]
+    fit = with_deviation(record["fit"]["mass"], record["std"]["mass"]) if is_known else NOTHING
+    return _estimate(run, estimates, record, "mass"), fit, f"{truth:.4g}"
 
 
 def _guards(run: Mapping[str, Any]) -> list[str]:

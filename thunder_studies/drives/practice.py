@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -50,6 +52,51 @@ NEARER = 0.6
 """Along the whole path the least singular value of J is that share of the first one at least."""
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What an arm has to do.
+
+    Args:
+        delay, lag: Dead time and time constant of its drives [s].
+        profile: Of the law's default gains, for that delay.
+        speed: Over the joints' limits along the path at most; None is up to SPEED, as the path happens to be.
+        noise: Of its encoders, standard deviation [rad].
+        load: Share of the rated load that is picked up.
+    """
+
+    delay: float = 2e-3
+    lag: float = 2e-3
+    profile: str = "default"
+    speed: float | None = None
+    noise: float = 1e-5
+    load: float = LOAD
+
+
+STANDARD = Condition()
+
+MAP: Mapping[str, Condition] = {
+    "standard": STANDARD,
+    "no lag": Condition(delay=1e-3, lag=0.0),
+    "late": Condition(delay=7e-3, lag=3e-3, profile="late"),
+    "slow": Condition(speed=0.1),
+    "fast": Condition(speed=0.5),
+    "fastest": Condition(speed=0.8),
+    "noisy": Condition(noise=1e-4),
+    "light": Condition(load=0.2),
+    "heavy": Condition(load=1.0),
+}
+"""By the name of their numbers."""
+
+SEEDS = 1000
+"""Of one condition; the seed of a run tells by that which condition it had."""
+
+UNSEEN = ("panda", "ur5", "ur10", "z1")
+"""Arms on which no default of an observer was chosen."""
+
+PUSH, PUSHED = 20.0, (14.0, 16.0)
+"""Force along z on the last link [N], and when [s]."""
+
+
 def draw_large(settings: Settings, row: str) -> Iterator[Keys]:
     """Draw every arm of LARGE for every seed; nothing of those whose file is not installed."""
     return _draw(settings, LARGE)
@@ -60,19 +107,45 @@ def draw_small(settings: Settings, row: str) -> Iterator[Keys]:
     return _draw(settings, [name for name in RATED if name not in LARGE])
 
 
-def _draw(settings: Settings, arms: tuple[str, ...] | list[str]) -> Iterator[Keys]:
-    yield from (_arm(name, seed) for name in arms if robot_file(ARMS[name]) for seed in settings.seeds)
+def draw_map(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw every arm of UNSEEN under every condition of MAP."""
+    for number, condition in enumerate(MAP.values()):
+        for keys in _draw(settings, UNSEEN, condition):
+            yield merged(keys, {"seed": SEEDS * number + keys["seed"]})
 
 
-def _arm(name: str, seed: int) -> Keys:
+def draw_pushed(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw every arm of UNSEEN; PUSH acts when the load is known."""
+    for keys in _draw(settings, UNSEEN):
+        begin, end = PUSHED
+        push = {
+            "type": "wrench",
+            "link": keys["plant"]["payloads"][0]["link"],
+            "force": [0.0, 0.0, -PUSH],
+            "start": begin,
+            "end": end,
+            "profile": [[0.0, 0.0], [0.2, 1.0]],
+        }
+        yield merged(keys, {"plant": {"faults": [push]}, "duration": end + 1.0})
+
+
+def _draw(settings: Settings, arms: Iterable[str], condition: Condition = STANDARD) -> Iterator[Keys]:
+    yield from (_arm(name, seed, condition) for name in arms if robot_file(ARMS[name]) for seed in settings.seeds)
+
+
+@cache
+def _arm(name: str, seed: int, condition: Condition) -> Keys:
     """An arm that knows its rotors to 15 %, on a path about a dexterous posture; at 6 s it picks a load up."""
     file = robot_file(ARMS[name])
     assert file is not None
     library, rng = library_of(name, LAW, file), np.random.default_rng([seed, *name.encode(), *b"practice"])
-    limit, mass = np.minimum(np.asarray(library.effort_limit), 300.0), LOAD * RATED[name]
-    q = posture(rng, library, mass)
+    limit, mass = np.minimum(np.asarray(library.effort_limit), 300.0), condition.load * RATED[name]
+    q = posture(rng, library, LOAD * RATED[name])
     (T,) = draws.poses(library, np.array(q)[None])
     pose, frequency = draws.stated(T), rng.uniform(0.15, 0.35, 3)
+    amplitude = _amplitude(library, np.array(q), frequency)
+    if condition.speed is not None:
+        frequency *= condition.speed / _largest_speed(library, np.array(q), amplitude, frequency)
     stated = ROTOR * limit
     plant = {
         "integrator": "rk4",
@@ -84,23 +157,24 @@ def _arm(name: str, seed: int) -> Keys:
             "static": tuple((STATIC * limit).tolist()),
             "stribeck_velocity": 0.05,
         },
-        "noise": {"q_std": 1e-5},
-        "torque_delay": 0.002,
-        "torque_lag": 0.002,
+        "noise": {"q_std": condition.noise},
+        "torque_delay": condition.delay,
+        "torque_lag": condition.lag,
     }
     path = {
         "type": "lissajous",
         "centre": pose["position"],
         "ypr": pose["ypr"],
-        "amplitude": _amplitude(library, np.array(q), frequency),
+        "amplitude": tuple(amplitude.tolist()),
         "frequency": tuple(frequency.tolist()),
     }
     keys = {
         "robot_options": {"rotor_inertias": dict(zip(library.joint_names, stated.tolist(), strict=True))},
         "plant": plant,
+        "host": {"dead_time": condition.delay, "drive_lag": condition.lag},
         "reference": path,
         "start": {"q": q, "on_reference": False},
-        "law": {"gains": {"q_home": q}},
+        "law": {"gains": {"q_home": q}, "options": {"profile": condition.profile}},
         "rate": 1000.0,
         "duration": 14.0,
         "seed": seed,
@@ -108,7 +182,13 @@ def _arm(name: str, seed: int) -> Keys:
     return merged(described(ARMS[name], file, LAW), keys)
 
 
-def _amplitude(library: Library, q: FloatArray, frequency: FloatArray) -> tuple[float, ...]:
+def _largest_speed(library: Library, q: FloatArray, amplitude: FloatArray, frequency: FloatArray) -> float:
+    """Over its limit, of the joint that is fastest where all axes are."""
+    way = np.abs(np.linalg.pinv(library.evaluate("J_ee", q)[:3])) @ (2.0 * np.pi * frequency * amplitude)
+    return float((way / np.minimum(np.asarray(library.velocity_limit), 3.0)).max())
+
+
+def _amplitude(library: Library, q: FloatArray, frequency: FloatArray) -> FloatArray:
     """The largest path along the axes that joints can follow and that keeps away from singularities [m]."""
     J = library.evaluate("J_ee", q)
     fastest = SPEED * np.minimum(np.asarray(library.velocity_limit), 3.0)
@@ -120,7 +200,7 @@ def _amplitude(library: Library, q: FloatArray, frequency: FloatArray) -> tuple[
         _is_clear(library, follower, q, amplitude * np.array(way), least) for way in product((-1, 1), repeat=3)
     ):
         amplitude = 0.7 * amplitude
-    return tuple(amplitude.tolist())
+    return np.asarray(amplitude)
 
 
 def _is_clear(library: Library, follower: PoseFollower, q: FloatArray, way: FloatArray, least: float) -> bool:
@@ -137,16 +217,36 @@ def _is_clear(library: Library, follower: PoseFollower, q: FloatArray, way: Floa
 def measure_practice(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure RMS and peak of ‖p_d − p‖ [mm] in the window, by the name of the arm, and the RMS from 2 to 6 s."""
     values, kept = measure_run(case, trace, timing)
-    way = 1e3 * np.linalg.norm(trace.error[:, :3], axis=1)
-    loaded = trace.t >= case.config.duration - case.window
+    way, loaded = _way(trace), trace.t >= case.config.duration - case.window
+    arm = _name(case)
     before = (trace.t >= 2.0) & (trace.t < 6.0)
+    own = {arm: _rms(way[loaded]), f"{arm}_peak": float(way[loaded].max()), "unloaded": _rms(way[before])}
+    return Measured({**values, **own}, kept)
+
+
+def measure_map(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure the RMS of ‖p_d − p‖ [mm] in the window, by the name of the condition."""
+    values, kept = measure_run(case, trace, timing)
+    name = list(MAP)[case.config.seed // SEEDS]
+    return Measured({**values, name: _rms(_way(trace)[trace.t >= case.config.duration - case.window])}, kept)
+
+
+def measure_pushed(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure the RMS of ‖p_d − p‖ in the 4 s before the push, and how far the push moves the arm at most [mm]."""
+    values, kept = measure_run(case, trace, timing)
+    way, (begin, end) = _way(trace), PUSHED
+    before, during = (trace.t >= begin - 4.0) & (trace.t < begin), (trace.t >= begin) & (trace.t < end)
+    return Measured({**values, "loaded": _rms(way[before]), "pushed": float(way[during].max())}, kept)
+
+
+def _way(trace: Trace) -> FloatArray:
+    return np.asarray(1e3 * np.linalg.norm(trace.error[:, :3], axis=1))
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt((values**2).mean()))
+
+
+def _name(case: Case) -> str:
     (arm,) = (name for name in RATED if str(robot_file(ARMS[name])) == str(case.config.robot))
-    return Measured(
-        {
-            **values,
-            arm: float(np.sqrt((way[loaded] ** 2).mean())),
-            f"{arm}_peak": float(way[loaded].max()),
-            "unloaded": float(np.sqrt((way[before] ** 2).mean())),
-        },
-        kept,
-    )
+    return arm

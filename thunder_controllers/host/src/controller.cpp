@@ -458,7 +458,7 @@ void Controller::begin_step(double t, Update& update) noexcept {
   }
   if (p.reference.is_limited()) update.guards |= kReferenceLimited;
   if (p.reference.is_late()) update.guards |= kReferenceLate;
-  if (p.reference.is_given_up()) update.guards |= kReferenceUnreached;
+  if (p.reference.is_unreached()) update.guards |= kReferenceUnreached;
   if (p.reference.is_restless()) faults_ |= kRunaway;
   update.steps = begin_law(update.q, velocity(), p.reference.values(), update.dt, update.inputs);
   if (!update.steps) update.guards |= kResultNonFinite;

@@ -54,22 +54,19 @@ int joint_of(const Eigen::MatrixXd& damping, const Eigen::VectorXcd& v, double s
   return static_cast<int>(joint);
 }
 
-/// The initial state, but for the estimates: moments of inertia are at the state's upper bounds, where it has any. Not
-/// the mass: gravity shows what is wrong with it, and nothing shows a moment at rest.
-std::optional<NamedValues> with_largest_estimates(const thunder_law& law, const NamedValues& initial_state) {
-  const thunder_entry* entry = entry_if_any(law.state, kEstimateEntry);
-  if (!entry || entry_size(*entry) % kInertialParameters != 0) return std::nullopt;
+/// The initial estimates, but moments of inertia are at the state's upper bounds, where it has any. Not the mass: gravity
+/// shows what is wrong with it, and nothing shows a moment at rest.
+std::vector<double> largest_estimates(const thunder_law& law, const thunder_entry& entry,
+                                      const NamedValues& initial_state) {
   std::vector<double> state = default_values(law.state);
   write_entries(law.state, initial_state, law.name, state);
-  std::vector<double> estimates = read_entry(*entry, state.data());
+  std::vector<double> estimates = read_entry(entry, state.data());
   for (std::size_t link = 0; link < estimates.size(); link += kInertialParameters) {
     for (const std::size_t i : kMoments) {
-      if (std::isfinite(entry->upper[link + i])) estimates[link + i] = entry->upper[link + i];
+      if (std::isfinite(entry.upper[link + i])) estimates[link + i] = entry.upper[link + i];
     }
   }
-  NamedValues changed = initial_state;
-  changed[kEstimateEntry] = estimates;
-  return changed;
+  return estimates;
 }
 
 std::vector<double> all_gains(const thunder_law& law, const NamedValues& gains) {
@@ -79,10 +76,11 @@ std::vector<double> all_gains(const thunder_law& law, const NamedValues& gains) 
 std::optional<FeedbackMargin> margin_at_bounds(const std::shared_ptr<const Library>& library, const std::string& law,
                                                const NamedValues& gains, const NamedValues& initial_state,
                                                const Options& options) {
-  const std::optional<NamedValues> largest = with_largest_estimates(library->law(law), initial_state);
-  if (!largest) return std::nullopt;
-  RestingLaw resting(library, law, all_gains(library->law(law), gains), *largest, options);
-  return resting.adapt() ? resting.find_fastest() : std::nullopt;
+  const thunder_law& data = library->law(law);
+  const thunder_entry* entry = entry_if_any(data.state, kEstimateEntry);
+  if (!entry || entry_size(*entry) % kInertialParameters != 0) return std::nullopt;
+  RestingLaw resting(library, law, all_gains(data, gains), initial_state, options);
+  return resting.adapt(*entry, largest_estimates(data, *entry, initial_state)) ? resting.find_fastest() : std::nullopt;
 }
 
 std::string three_digits(double value) { return format(value, 3); }
@@ -179,9 +177,12 @@ std::optional<FeedbackMargin> RestingLaw::find_fastest() {
   return fastest;
 }
 
-bool RestingLaw::adapt() {
+bool RestingLaw::adapt(const thunder_entry& entry, const std::vector<double>& values) {
   const std::vector<double> q = pose_within(limits_, 0);
   if (!hold(q) || !step(q)) return false;
+  law_.commit(false);
+  law_.put(entry, values);
+  if (!step(q)) return false;
   law_.commit(false);
   return true;
 }

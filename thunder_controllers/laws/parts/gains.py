@@ -23,7 +23,7 @@ from thunder_dynamics.law import Option, Signals
 
 FloatArray = NDArray[np.float64]
 
-DEAD_TIMES = {"default": 2e-3, "stiff": 1e-3, "topics": 3e-3}
+DEAD_TIMES = {"default": 2e-3, "stiff": 1e-3, "topics": 3e-3, "late": 10e-3}
 """Profiles: from a measurement to the effect of the effort that answers it [s]."""
 
 FEEDBACK = 1.056
@@ -33,10 +33,10 @@ A loop bears π/2, and more where a filter is a part of T_total: with 2 ms of de
 bears 2.08. An arm that is a fifth lighter than its file takes 1.25 times this, and Λ and the estimates have their part.
 """
 
-FASTEST = {"default": 230.0, "stiff": 294.0, "topics": 189.0}
+FASTEST = {"default": 230.0, "stiff": 294.0, "topics": 189.0, "late": 83.9}
 """The same over the T_total that `host.total_delay` has for each profile [1/s]; a test holds the two together."""
 
-PROFILE = Option("profile", "Loop that K_d, K_p and Λ are for by default: with 2, 1 or 3 ms of delay.", tuple(FASTEST))
+PROFILE = Option("profile", "Loop of K_d, K_p and Λ by default: with 2, 1, 3 or 10 ms of delay.", tuple(FASTEST))
 
 LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""

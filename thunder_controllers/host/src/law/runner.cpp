@@ -91,6 +91,10 @@ void LawRunner::commit(bool keep_adapted) noexcept {
   std::copy(next_telemetry_.begin(), next_telemetry_.end(), telemetry_.begin());
 }
 
+void LawRunner::put(const thunder_entry& entry, const std::vector<double>& values) noexcept {
+  std::copy(values.begin(), values.end(), state_.begin() + entry.offset);
+}
+
 void LawRunner::reset(bool keep_adapted) noexcept {
   take_over(initial_state_, keep_adapted);
   starts_ = true;

@@ -36,6 +36,7 @@ Reach::Reach(std::shared_ptr<const Library> library, const thunder_law& law, con
 void Reach::restart() noexcept {
   nearest_ = std::numeric_limits<double>::infinity();
   waited_ = 0.0;
+  is_beyond_ = false;
   forget_travel();
 }
 
@@ -60,7 +61,10 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
   }
   waited_ += dt;
   travel(q, dt);
-  return is_restless_ || (kinematics_ && is_unknown && waited_ > patience_ && now > kAlmostThere && is_at_boundary(q));
+  const bool is_away = kinematics_ && is_unknown && waited_ > patience_ && now > kNoticed;
+  const bool is_out = is_away && now > kAlmostThere && is_at_boundary(q);
+  is_beyond_ = is_out || (is_away && kinematics_->meets_limit(q, distance_.error(), kDamping, kAtLimit));
+  return is_restless_ || is_out;
 }
 
 /// In windows, for noise moves a joint to and fro with each measurement.

@@ -70,8 +70,9 @@ class RestingLaw {
   /// The slowest feedback that was looked at, where it makes speeds grow.
   const std::optional<FeedbackMargin>& adding() const noexcept { return adding_; }
 
-  /// Take over what one step at rest makes of the state: the law puts estimates into the bounds that it keeps.
-  bool adapt();
+  /// Take over what a step at rest makes of an entry of the state that had these values after the step before: the law
+  /// puts estimates into the bounds that it keeps. Not what it began with, which a law may take for known.
+  bool adapt(const thunder_entry& entry, const std::vector<double>& values);
 
  private:
   void sweep_joint(std::size_t joint, FeedbackMargin& fastest);

@@ -53,6 +53,9 @@ class LawRunner {
   /// Take over the step's state and telemetry; adapted entries keep their value if asked for.
   void commit(bool keep_adapted) noexcept;
 
+  /// Replace an entry of the state by as many values, in the middle of a run.
+  void put(const thunder_entry& entry, const std::vector<double>& values) noexcept;
+
   /// Back to the initial state; adapted entries keep their value if asked for.
   void reset(bool keep_adapted) noexcept;
 

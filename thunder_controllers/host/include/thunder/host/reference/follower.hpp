@@ -55,8 +55,10 @@ class ReferenceFollower {
   bool is_limited() const noexcept { return is_limited_; }
   /// Whether a stream is followed, and late, see Stream.
   bool is_late() const noexcept { return source_ == ReferenceSource::stream && stream_.is_late(); }
-  /// Whether the reference was given up, see Reach.
-  bool is_given_up() const noexcept { return is_given_up_; }
+  /// Whether the reference was given up, or is as near as joints come to it, see Reach.
+  bool is_unreached() const noexcept {
+    return is_given_up_ || (source_ == ReferenceSource::stream && reach_.is_beyond());
+  }
   /// Whether the robot does not even come to rest where it was held after that.
   bool is_restless() const noexcept { return is_restless_; }
 

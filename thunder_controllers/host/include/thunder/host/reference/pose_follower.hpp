@@ -42,9 +42,12 @@ class PoseFollower {
   /// The share, 0 to 1, of x that a step from q with λ² = `damping` [m²] leaves over, with joints held that are at a limit,
   /// or nearer to it than the margin [rad or m], and would move towards it; 1 where J is not finite.
   double left_over(const double* q, const Twist& x, double damping, double margin) noexcept;
+  /// Whether such a step by all joints moves one towards a limit that it is at.
+  bool meets_limit(const double* q, const Twist& x, double damping, double margin) noexcept;
 
  private:
   bool find_jacobian(const double* q) noexcept;
+  bool leaves(std::size_t i, double margin) const noexcept;
   double solve_within_limits(const Twist& x, double damping, double margin) noexcept;
   double solve(const Twist& x, double damping, const std::vector<Twist>& jacobian) noexcept;
   double step(double* q) noexcept;

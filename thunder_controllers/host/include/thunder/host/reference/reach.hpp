@@ -16,10 +16,12 @@ namespace thunder {
 ///
 /// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience without
 /// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see PoseFollower. An arm
-/// that is pushed away, or too weak, is not. Any reference is given up where the arm, without coming nearer, moves on for
-/// three times the patience and does not become calmer, as between two joint limits.
+/// that is pushed away, or too weak, is not. One that is further away than kNoticed as a joint at its limit would have to
+/// move on stays as near as it is, which `is_beyond` says. Any reference is given up where the arm, without coming nearer,
+/// moves on for three times the patience and does not become calmer, as between two joint limits.
 class Reach {
  public:
+  static constexpr double kNoticed = 0.005;     ///< [m, rad]
   static constexpr double kAlmostThere = 0.02;  ///< [m, rad]
   static constexpr double kProgress = 0.002;    ///< [m, rad]
 
@@ -30,6 +32,8 @@ class Reach {
   /// Let dt [s] pass, at the end of which the robot is at q; true where the flat reference will not be reached.
   /// `is_unknown`: nobody has shown that it can be reached.
   bool is_hopeless(const double* q, const double* reference, double dt, bool is_unknown) noexcept;
+  /// Whether the last reference is not reached as it is out of reach, or behind a joint limit.
+  bool is_beyond() const noexcept { return is_beyond_; }
   /// Whether that is for want of rest.
   bool is_restless() const noexcept { return is_restless_; }
   /// See ReferenceDistance.
@@ -55,6 +59,7 @@ class Reach {
   double travelled_before_ = 0.0;  ///< in the period before
   int restless_periods_ = 0;       ///< on end
   bool is_restless_ = false;
+  bool is_beyond_ = false;
 };
 
 }  // namespace thunder
