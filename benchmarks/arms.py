@@ -35,7 +35,7 @@ POSITION, JOINTS = 2e-3, 5e-3
 WINDOW = 5.0
 """At the end of a run, in which that is measured [s]."""
 
-HEAD = ("arm", "joints", "payload [kg]", "without adaptation", "with", "notes", "within")
+HEAD = ("arm", "joints", "payload [kg]", "observer alone", "with adaptation", "notes", "within")
 
 
 class Row(NamedTuple):

@@ -35,6 +35,7 @@ from thunder_controllers.simulation.scenario import RunConfig
 from thunder_dynamics.law import options_of
 from thunder_studies import panda
 from thunder_studies.adaptation_shootout import first_estimate
+from thunder_studies.arms import ARMS, robot_file
 from thunder_studies.kinematics import tool_length
 from thunder_studies.redundancy import ends
 from thunder_studies.rpr_partially_known import base_parameters
@@ -88,8 +89,10 @@ def test_a_study_runs_and_reports(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("study", RUNS)
 def test_every_group_of_a_study_is_judged(study: str) -> None:
+    """One of arms that are not installed has no cases."""
+    is_bare = study == "beside_practice" and robot_file(ARMS["z1"]) is None
     for group in _groups(study, cases=2).values():
-        assert group.cases and group.criteria
+        assert group.criteria and (group.cases or is_bare)
 
 
 def test_the_uncertain_arm_is_possible_within_its_bounds_and_the_seeds_own() -> None:

@@ -71,7 +71,8 @@ std::optional<Note> adaptation_note(const Library& library, const std::string& l
   }
   return Note{"slow_adaptation", "the adaptation is slow (" + std::string(kAdaptationLimit) + " " + format(limit->defaults[0]) +
          "), as the robot file does not say which rotors turn with " + joints +
-         ": state them there (rotor), even roughly, or that there are none (without_rotors)"};
+         ": state them there (rotor) within 20 %, as `thunder commission` finds them, or that there are none "
+         "(without_rotors)"};
 }
 
 }  // namespace
