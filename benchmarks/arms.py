@@ -30,16 +30,16 @@ COLLECTED = ("panda_collision", "ur3", "ur5_joint_limited", "ur10", "xarm7", "ki
 """Arms of example-robot-data."""
 
 POSITION, JOINTS = 2e-3, 5e-3
-"""What an arm is to come within: the end effector [m], or all joints together [rad]; root mean square."""
+"""Largest errors of an arm that passes: of the end effector [m], of all joints together [rad]; root mean square."""
 
 WINDOW = 5.0
-"""At the end of a run, in which that is measured [s]."""
+"""Time at the end of a run in which that is measured [s]."""
 
 HEAD = ("arm", "joints", "payload [kg]", "observer alone", "with adaptation", "notes", "within")
 
 
 class Row(NamedTuple):
-    """What came of an arm."""
+    """Results of an arm."""
 
     name: str
     cells: tuple[str, ...]

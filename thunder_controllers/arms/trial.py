@@ -23,7 +23,7 @@ from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import XACRO
 
 FRICTION = 0.02
-"""Of the simulated joints beside the description's: Coulomb over the effort limit [1], viscous at 1 rad/s or 1 m/s."""
+"""Friction of the simulated joints beside the description's: Coulomb over the effort limit [1], viscous at 1 rad/s or 1 m/s."""
 
 TOLD = 0.5
 """Rotors that the controller assumes where a description has none, over what drives of that effort have [1].
@@ -35,10 +35,10 @@ NOISE = 1e-5
 """Standard deviation of measured positions [rad or m]: an encoder of 19 bits."""
 
 DELAY, RATE = 2e-3, 1000.0
-"""From command to effect [s], and of the control [Hz]."""
+"""Time from a command to its effect [s], and rate of the control [Hz]."""
 
 PICKED_UP, DURATION = 5.0, 30.0
-"""When the payload is picked up, and how long the arm moves [s]."""
+"""Time at which the payload is picked up, and time for which the arm moves [s]."""
 
 RAMP = 25
 """Control periods from zero to the effort limit, as the host has it where no rate of effort is given."""
@@ -52,7 +52,7 @@ LAW: Mapping[str, Any] = {
         "disturbance": "observed",
     },
 }
-"""For any number of joints. In such runs of ten arms it leaves 0.09 to 0.31 mrad and finds the mass to 3 %; `natural`
+"""Law for any number of joints. In such runs of ten arms it leaves 0.09 to 0.31 mrad and finds the mass to 3 %; `natural`
 without an observer leaves 0.17 to 2.5 mrad and finds it to 110 %.
 """
 
@@ -181,7 +181,7 @@ def _plant(
 
 
 def _causes(model: RobotModel, assumed: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-    """What `_plant` has and the controller does not know, each by what makes it known."""
+    """Return what is laid over `_plant` to make known what the controller does not know, by its name."""
     viscous, coulomb = _stated_friction(model)
     friction = {"viscous": _rounded(viscous), "coulomb": _rounded(coulomb)}
     causes: dict[str, dict[str, Any]] = {"payload": {"payloads": []}, "friction": {"friction": friction}}
@@ -195,7 +195,7 @@ def _stated_friction(model: RobotModel) -> tuple[FloatArray, FloatArray]:
 
 
 def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> bool:
-    """Whether MuJoCo builds the description: it takes URDF, and refuses bodies that others let pass."""
+    """Return whether MuJoCo builds the description: it takes URDF, and refuses bodies that others let pass."""
     from thunder_controllers.simulation.plants.mujoco_model import build_spec, compile_spec  # only here: for simulation
     from thunder_dynamics.readers.urdf import urdf_text
 
@@ -223,7 +223,7 @@ def _payload(model: RobotModel, mass: float) -> dict[str, Any]:
 
 
 def _unsaid(model: RobotModel, motion: Motion, assumed: Mapping[str, float], impossible: str) -> list[str]:
-    """What the description does not say, or says wrongly, and what is done then."""
+    """Say what the description does not state, or states wrongly, and what is done then."""
     facts = []
     instead = {"effort": "twice what the motion needs is the limit", "velocity": "the amplitudes bound the speed"}
     for kind, text in instead.items():

@@ -130,7 +130,7 @@ class StageRecord:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it was measured."""
+        """Return whether all of it was measured."""
         return all(bool(np.isfinite(one).all()) for one in (self.q, self.qd, self.effort))
 
 
@@ -295,7 +295,7 @@ def _white(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Velocity:
-    """Return findings of the velocities: lags [s], cut-offs [Hz], noise, and whether they are differences."""
+    """Findings of the velocities that are reported: lags [s], cut-offs [Hz], noise, and whether they are differences."""
 
     lag: FloatArray
     std: FloatArray

@@ -15,7 +15,7 @@ from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.inertia import DYN_NAMES
 
 NOTHING = "–"
-"""In a cell: a run has no such number."""
+"""Text of a cell whose run has no such number."""
 
 HIDDEN = "not identifiable here"
 """Said of what a motion does not excite: the record leaves more than `payload.TRUSTED` open."""
@@ -177,7 +177,7 @@ def _mass_cells(run: Mapping[str, Any], trace: Trace, link: str) -> tuple[str, s
 
 
 def _guards(run: Mapping[str, Any]) -> list[str]:
-    """In words, but for that which holds the estimates where somebody chose so."""
+    """Return the guards that acted in words, but for that which holds the estimates where somebody chose so."""
     chosen = () if run.get("adaptation", True) else ("adaptation_frozen",)
     return [name.replace("_", " ") for name, steps in run["guards"].items() if steps and name not in chosen]
 

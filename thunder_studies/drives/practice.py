@@ -54,7 +54,7 @@ NEARER = 0.6
 
 @dataclass(frozen=True)
 class Condition:
-    """What an arm has to do.
+    """Drives, path and load of an arm.
 
     Args:
         delay, lag: Dead time and time constant of its drives [s].
@@ -85,10 +85,10 @@ MAP: Mapping[str, Condition] = {
     "light": Condition(load=0.2),
     "heavy": Condition(load=1.0),
 }
-"""By the name of their numbers."""
+"""Conditions by the name of their numbers."""
 
 SEEDS = 1000
-"""Of one condition; the seed of a run tells by that which condition it had."""
+"""Number of seeds that a condition may have: the seed of a run tells its condition."""
 
 UNSEEN = ("panda", "ur5", "ur10", "z1")
 """Arms on which no default of an observer was chosen."""
@@ -183,7 +183,7 @@ def _arm(name: str, seed: int, condition: Condition) -> Keys:
 
 
 def _largest_speed(library: Library, q: FloatArray, amplitude: FloatArray, frequency: FloatArray) -> float:
-    """Over its limit, of the joint that is fastest where all axes are."""
+    """Return the largest speed of a joint over its limit, where all axes are fastest at a time."""
     way = np.abs(np.linalg.pinv(library.evaluate("J_ee", q)[:3])) @ (2.0 * np.pi * frequency * amplitude)
     return float((way / np.minimum(np.asarray(library.velocity_limit), 3.0)).max())
 
@@ -204,7 +204,7 @@ def _amplitude(library: Library, q: FloatArray, frequency: FloatArray) -> FloatA
 
 
 def _is_clear(library: Library, follower: PoseFollower, q: FloatArray, way: FloatArray, least: float) -> bool:
-    """Whether a straight way [m] is followed with singular values of J above the least."""
+    """Return whether a straight way [m] is followed with singular values of J above the least."""
     (T,) = draws.poses(library, q[None])
     samples = np.zeros((10, 24))
     samples[:, POSITION] = T[:3, 3] + np.linspace(0.1, 1.0, 10)[:, None] * way

@@ -1,4 +1,4 @@
-"""How fast an adaptation may be, and how far its estimates may go, in a loop that is sampled (theory.md §5)."""
+"""Bounds on the speed of an adaptation, and on its estimates, in a loop that is sampled (theory.md §5)."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Estimates:
         return self.clamped(pi, Lambda)
 
     def accepted(self, pi: SX) -> SX:
-        """What π̂ becomes of π, the end of a step: what does not adapt stays."""
+        """Return the next π̂, of π at the end of a step: what does not adapt stays."""
         return chosen_of(self.chosen, pi, self.value)
 
     def clamped(self, pi: SX, Lambda: SX) -> SX:
@@ -174,7 +174,7 @@ class Estimates:
         return chosen_of(self.chosen, ca.fmin(ca.fmax(pi, lower), upper), pi)
 
     def bearable(self, Lambda: SX) -> SX:
-        """How far the estimates may leave their nominal values, (10 k,); Λ of any size [1/s].
+        """Return the distance that the estimates may have from their nominal values, (10 k,); Λ of any size [1/s].
 
         What a loop does not bear is an inertia that is not there: `sure` is.
         """

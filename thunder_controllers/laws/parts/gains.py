@@ -42,7 +42,7 @@ LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""
 
 LARGEST_ADAPTATION = 0.4
-"""Of K_d per period, where the inertia that K_d moves is known [1]: what delay and sampling bear (theory.md §5)."""
+"""Share of K_d per period, where the inertia that K_d moves is known [1]: what delay and sampling bear (theory.md §5)."""
 
 BANDWIDTH, PERIOD = 10.0, 1e-3
 """Λ by default [1/s], and the period of the loop that defaults are for [s]."""
@@ -58,7 +58,7 @@ UNCERTAIN_RATIO = 2.0
 """Times that a guess of a rotor may be off."""
 
 NO_LEAST_INERTIA = 1e6
-"""For links that no joint turns about an axis [kg·m²]."""
+"""Inertia of links that no joint turns about an axis [kg·m²]."""
 
 
 arm_inertia = lru_cache(maxsize=8)(ArmInertia)
@@ -101,7 +101,7 @@ def error_bandwidth_gain(robot: RobotExpressions, signals: Signals) -> ca.SX:
 
 
 def adaptation_limit(robot: RobotExpressions) -> float:
-    """What the integral action of an adaptation may be per period, of K_d: Δ Σ (YΓ⁻¹Yᵀ)_jj/K_d,j [1].
+    """Return the largest integral action of an adaptation per period, of K_d: Δ Σ (YΓ⁻¹Yᵀ)_jj/K_d,j [1].
 
     With k = YΓ⁻¹Yᵀ and s = ė + Λe a joint whose drive has an inertia I that no regressor has moves by
     I ë + K_d ė + (K_d Λ + k) e + kΛ ∫e = 0. By Routh that is stable for k < K_d Λ/(r − 1), r = Λ I/K_d, and for any k
@@ -197,7 +197,7 @@ def _by_mobility(robot: RobotExpressions, rows: int, most: tuple[float, float], 
 
 
 def least_inertia(robot: RobotExpressions, links: tuple[int, ...]) -> FloatArray:
-    """What the whole arm has of inertia about each axis of a link's frame, at least, shape (3 k,) [kg·m²].
+    """Return the least inertia that the whole arm has about each axis of a link's frame, shape (3 k,) [kg·m²].
 
     a_p = c/max (J M⁻¹Jᵀ)_pp over all poses, J the link's angular Jacobian in its frame, and c such that no change of
     its inertia with entries |δI_pq| ≤ √(a_p a_q) makes an eigenvalue of M⁻¹JᵀδIJ exceed 1. Declared rotors count.
@@ -225,7 +225,7 @@ def mean_inertia(robot: RobotExpressions) -> float:
 
 @lru_cache(maxsize=8)
 def _least_of_joints(robot: RobotExpressions) -> tuple[FloatArray, FloatArray]:
-    """That of each joint (n,), and where (n, n)."""
+    """Return the least inertia of each joint (n,), and where (n, n)."""
     mobility, poses = arm_inertia(robot).largest_of([joint_mobility(joint) for joint in range(robot.n)])
     return 1.0 / mobility, poses
 

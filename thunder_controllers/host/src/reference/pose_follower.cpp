@@ -59,21 +59,8 @@ double PoseFollower::step(double* q) noexcept {
 }
 
 double PoseFollower::left_over(const double* q, const Twist& x, double damping, double margin) noexcept {
+  meets_limit_ = false;
   return find_jacobian(q) ? solve_within_limits(x, damping, margin) : 1.0;
-}
-
-bool PoseFollower::meets_limit(const double* q, const Twist& x, double damping, double margin) noexcept {
-  if (!find_jacobian(q)) return false;
-  solve(x, damping, jacobian_);
-  for (std::size_t i = 0; i < q_.size(); ++i) {
-    if (leaves(i, margin)) return true;
-  }
-  return false;
-}
-
-/// Whether the step moves a joint towards a limit that is nearer than the margin.
-bool PoseFollower::leaves(std::size_t i, double margin) const noexcept {
-  return (step_[i] > 0.0 && upper_[i] - q_[i] <= margin) || (step_[i] < 0.0 && q_[i] - lower_[i] <= margin);
 }
 
 bool PoseFollower::find_jacobian(const double* q) noexcept {
@@ -93,9 +80,12 @@ double PoseFollower::solve_within_limits(const Twist& x, double damping, double 
     const double left = solve(x, damping, free_);
     bool is_free = true;
     for (std::size_t i = 0; i < q_.size(); ++i) {
-      if (!leaves(i, margin)) continue;
+      const bool leaves = (step_[i] > 0.0 && upper_[i] - q_[i] <= margin) ||
+                          (step_[i] < 0.0 && q_[i] - lower_[i] <= margin);
+      if (!leaves) continue;
       free_[i].fill(0.0);
       is_free = false;
+      meets_limit_ = true;
     }
     if (is_free) return left;
   }

@@ -62,8 +62,8 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
   waited_ += dt;
   travel(q, dt);
   const bool is_away = kinematics_ && is_unknown && waited_ > patience_ && now > kNoticed;
-  const bool is_out = is_away && now > kAlmostThere && is_at_boundary(q);
-  is_beyond_ = is_out || (is_away && kinematics_->meets_limit(q, distance_.error(), kDamping, kAtLimit));
+  const bool is_out = is_away && is_at_boundary(q) && now > kAlmostThere;
+  is_beyond_ = is_out || (is_away && kinematics_->meets_limit());
   return is_restless_ || is_out;
 }
 

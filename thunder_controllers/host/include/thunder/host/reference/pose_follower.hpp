@@ -42,12 +42,11 @@ class PoseFollower {
   /// The share, 0 to 1, of x that a step from q with λ² = `damping` [m²] leaves over, with joints held that are at a limit,
   /// or nearer to it than the margin [rad or m], and would move towards it; 1 where J is not finite.
   double left_over(const double* q, const Twist& x, double damping, double margin) noexcept;
-  /// Whether such a step by all joints moves one towards a limit that it is at.
-  bool meets_limit(const double* q, const Twist& x, double damping, double margin) noexcept;
+  /// Whether J was finite, and the last left_over held a joint.
+  bool meets_limit() const noexcept { return meets_limit_; }
 
  private:
   bool find_jacobian(const double* q) noexcept;
-  bool leaves(std::size_t i, double margin) const noexcept;
   double solve_within_limits(const Twist& x, double damping, double margin) noexcept;
   double solve(const Twist& x, double damping, const std::vector<Twist>& jacobian) noexcept;
   double step(double* q) noexcept;
@@ -60,6 +59,7 @@ class PoseFollower {
   std::vector<Twist> jacobian_;  ///< its columns
   std::vector<Twist> free_;      ///< the same, zero for joints that are held
   std::vector<double> step_;     ///< Δq [rad or m]
+  bool meets_limit_ = false;
 };
 
 }  // namespace thunder

@@ -50,7 +50,7 @@ enum class GuardReport : std::uint8_t { always, between_transitions, never };
   GUARD(kReferenceLimited, reference_limited, passes, always,                                                         \
         "A reference was cut to the joint limits, or jumped and is approached.")                                      \
   GUARD(kReferenceUnreached, reference_unreached, passes, always,                                                     \
-        "The reference is out of reach: the place is held, or the nearest one that joint limits allow.")                                       \
+        "The reference is out of reach: the place is held, or the nearest one that joint limits allow.")              \
   GUARD(kReferenceLate, reference_late, passes, always,                                                               \
         "A stream is later than its rhythm explains: the reference comes to rest until the next sample.")             \
   GUARD(kMeasurementUnused, measurement_unused, passes, always,                                                       \
