@@ -23,7 +23,7 @@ from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import XACRO
 
 FRICTION = 0.02
-"""Friction of the simulated joints beside the description's: Coulomb over the effort limit [1], viscous at 1 rad/s or 1 m/s."""
+"""Simulated friction beside the description's: Coulomb over the effort limit [1], viscous at 1 rad/s or 1 m/s."""
 
 TOLD = 0.5
 """Rotors that the controller assumes where a description has none, over what drives of that effort have [1].
@@ -52,8 +52,8 @@ LAW: Mapping[str, Any] = {
         "disturbance": "observed",
     },
 }
-"""Law for any number of joints. In such runs of ten arms it leaves 0.09 to 0.31 mrad and finds the mass to 3 %; `natural`
-without an observer leaves 0.17 to 2.5 mrad and finds it to 110 %.
+"""Law for any number of joints. In such runs of ten arms it leaves 0.09 to 0.31 mrad and finds the mass to 3 %;
+`natural` without an observer leaves 0.17 to 2.5 mrad and finds it to 110 %.
 """
 
 LEAST_BODY = 1e-8

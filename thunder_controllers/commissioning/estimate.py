@@ -295,7 +295,7 @@ def _white(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Velocity:
-    """Findings of the velocities that are reported: lags [s], cut-offs [Hz], noise, and whether they are differences."""
+    """Findings of the reported velocities: lags [s], cut-offs [Hz], noise, and whether they are differences."""
 
     lag: FloatArray
     std: FloatArray

@@ -42,7 +42,7 @@ LARGEST = 500.0
 """Upper bound of K_d [N·m·s/rad or N·s/m]."""
 
 LARGEST_ADAPTATION = 0.4
-"""Share of K_d per period, where the inertia that K_d moves is known [1]: what delay and sampling bear (theory.md §5)."""
+"""Share of K_d per period, where the inertia it moves is known [1]: what delay and sampling bear (theory.md §5)."""
 
 BANDWIDTH, PERIOD = 10.0, 1e-3
 """Λ by default [1/s], and the period of the loop that defaults are for [s]."""
