@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pendulum2 import compile_pendulum2
 
 from thunder_controllers.analysis.margin import WANTED_MARGIN, find_margins, largest_factor
-from thunder_controllers.analysis.sampled_loop import SampledArm, Timing
+from thunder_controllers.analysis.sampled_loop import SampledArm, Timing, observable
 from thunder_controllers.host import Library, RestingLaw, margin_poses
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import LawError, ModelError, NameNotFoundError
@@ -95,13 +95,31 @@ def test_the_feedback_is_that_of_the_compiled_step(tmp_path: Path) -> None:
     law = RestingLaw(Library(compile_pendulum2(tmp_path)), law="joint_adaptive", gains={"Lambda": Lambda})
     for q in (np.array([0.3, -0.8]), np.array([-1.3, 0.4])):
         law.set_gain("K_d", np.zeros(2))
-        G_q, G_qd, _ = law.feedback(q)
+        G_q, G_qd, *_ = law.feedback(q)
         np.testing.assert_allclose(G_qd, np.zeros((2, 2)), atol=1e-7)
         np.testing.assert_allclose(G_q, G_q.T, atol=1e-7)  # second derivatives of an energy
         law.set_gain("K_d", K_d)
-        position, velocity, _ = law.feedback(q)
+        position, velocity, *_ = law.feedback(q)
         np.testing.assert_allclose(velocity, -np.diag(K_d), atol=1e-7)
         np.testing.assert_allclose(position - G_q, -np.diag(K_d * Lambda), atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_states_that_no_output_shows_are_left_out_and_the_answer_stays(seed: int) -> None:
+    """As many copies of a filter as parameters, of which the output is one sum, and a state that nothing shows."""
+    rng = np.random.default_rng(seed)
+    copies, outputs, inputs = 20, 2, 3
+    A = np.zeros((outputs * copies + 1, outputs * copies + 1))
+    A[:-1, :-1] = 0.9 * np.eye(outputs * copies)
+    A[:-1, :outputs] += 0.1 * rng.standard_normal((outputs * copies, outputs))
+    A[-1] = rng.standard_normal(len(A))
+    B, C = rng.standard_normal((len(A), inputs)), np.zeros((outputs, len(A)))
+    C[:, :-1] = np.kron(rng.standard_normal(copies), np.eye(outputs))
+    B_r, A_r, C_r = observable(B, A, C)
+    assert len(A_r) <= 2 * outputs
+    for power in range(8):
+        answer = C @ np.linalg.matrix_power(A, power) @ B
+        np.testing.assert_allclose(C_r @ np.linalg.matrix_power(A_r, power) @ B_r, answer, rtol=1e-9, atol=1e-9)
 
 
 def test_lowered_gains_have_the_wanted_margin(planar3r: Library) -> None:

@@ -27,7 +27,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path, build_cache: Path) -> 
     assert (tmp_path / re.findall(r'href="([^"]+)"', start)[0]).is_file()
     assert "configure" in (tmp_path / "docs/api/host_cpp.html").read_text(encoding="utf-8")
     first = (tmp_path / "docs/index.html").read_text(encoding="utf-8")
-    assert first.index("give a URDF, write the law in Python") < first.index("pages, one per task")  # README.md, then the list
+    assert first.index("give a URDF, write the law in Python") < first.index("pages, one per task")  # README.md first
     for page in PAGES:
         if page == ROOT / "README.md":
             continue

@@ -23,6 +23,9 @@ LONGEST_DELAY = 100.0
 LARGEST_CONDITION = 1e12
 """Of a mass matrix; that of an arm is some 1e3 to 1e5."""
 
+SHOWN = 1e-6
+"""Part of a row of C Aᵏ outside the span of those before, of its length, that counts [1]; rounding leaves some 1e-9."""
+
 DIFFERENCE = 1e-5
 """Of the central differences of gravity [rad or m]."""
 
@@ -100,21 +103,56 @@ class SampledArm:
         self._older = after @ over(late)[1]
         self._filter = 1.0 - np.exp(-2.0 * np.pi * timing.velocity_filter * period)
 
-    def closed(self, position: FloatArray, velocity: FloatArray, effort: FloatArray) -> FloatArray:
+    def closed(self, position: FloatArray, velocity: FloatArray, effort: FloatArray, *states: FloatArray) -> FloatArray:
         """State matrix of the loop over one period, with the feedback that `RestingLaw` finds.
 
-        The state is q, q̇, the efforts of drives with a lag, the filtered q̇ and the efforts on their way.
+        The state is q, q̇, the efforts of drives with a lag, the filtered q̇, the efforts on their way, and what effort
+        shows of the `states` of the law: their input, transition and output; none if left out.
         """
         n, kept = self._n, self._delay + 1
-        moving, rest = np.split(np.eye(self._size + (1 + kept) * n), [self._size])
+        inputs, transition, output = observable(*states) if states else np.zeros((3, 0, 0))
+        size = self._size + (1 + kept) * n
+        moving, rest, x = np.split(np.eye(size + len(transition)), [self._size, size])
         q, qd = moving[:n], moving[n : 2 * n]
         filtered, *efforts = np.split(rest, 1 + kept)
         measured = self._filter * qd + (1.0 - self._filter) * filtered
         newest = position @ q + velocity @ measured + effort @ efforts[0]
+        moved_x = x
+        if states:
+            newest += output @ x
+            moved_x = inputs @ np.vstack([q, measured, efforts[0]]) + transition @ x
         commanded = [newest, *efforts]
         moved = self._transition @ moving
         moved += self._newer @ commanded[self._delay] + self._older @ commanded[self._delay + 1]
-        return np.vstack([moved, measured, *commanded[:kept]])
+        return np.vstack([moved, measured, *commanded[:kept], moved_x])
+
+
+def observable(
+    inputs: FloatArray, transition: FloatArray, output: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Reduce x⁺ = A x + B u, y = C x to what y shows: the span of the rows of C, C A, C A² … [Kalman 1963].
+
+    The filters of an observer have a state for every parameter and joint, and joints show as many as there are joints.
+
+    Args:
+        inputs: B (m, k).
+        transition: A (m, m).
+        output: C (n, m).
+
+    Returns:
+        The three of a state of the least size.
+    """
+    basis, rows = np.zeros((0, len(transition))), output
+    while len(rows):
+        lengths = np.linalg.norm(rows, axis=1)
+        rows = rows[lengths > 0.0] / lengths[lengths > 0.0, None]
+        for _ in range(2):  # twice is enough for orthogonality
+            rows = rows - (rows @ basis.T) @ basis
+        _, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        rows = right[sizes > SHOWN]
+        basis = np.vstack([basis, rows])
+        rows = rows @ transition
+    return basis @ inputs, basis @ transition @ basis.T, output @ basis.T
 
 
 def arm_at(library: Library, q: FloatArray, timing: Timing) -> SampledArm:

@@ -1234,10 +1234,11 @@ class RestingLaw:
         """
         Raises as `Controller.configure` does.
         """
-    def feedback(self, q: numpy.typing.ArrayLike) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
+    def feedback(self, q: numpy.typing.ArrayLike) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]:
         """
-        Differentiate the step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each; τ⁻ is the effort of the
-        step before. Raises LawError where it is not finite.
+        Differentiate the second step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each, where τ⁻ is the
+        effort of the step before; then ∂x⁺/∂(q, q̇, τ⁻), ∂x⁺/∂x and ∂τ/∂x of the m states that no estimate is,
+        (m, 3 n), (m, m) and (n, m). Estimates stay as they are. Raises LawError where it is not finite.
         """
     def find_fastest(self) -> FeedbackMargin | None:
         """

@@ -13,9 +13,9 @@ namespace {
 
 using Array = py::array_t<double>;
 
-Array matrix_of(const std::vector<double>& values, py::ssize_t n) {
+Array matrix_of(const std::vector<double>& values, py::ssize_t rows, py::ssize_t columns) {
   const py::ssize_t row = sizeof(double);
-  return Array({n, n}, {row, row * n}, values.data());
+  return Array({rows, columns}, {row, row * rows}, values.data());
 }
 
 /// All gains of a law, those that are not given by default.
@@ -35,14 +35,16 @@ std::unique_ptr<RestingLaw> resting_law(const PyLibrary& library, const std::str
                                       state_of(library, law, initial_state), options);
 }
 
-py::typing::Tuple<Array, Array, Array> feedback_at(RestingLaw& law, const ArrayLike& q) {
+py::typing::Tuple<Array, Array, Array, Array, Array, Array> feedback_at(RestingLaw& law, const ArrayLike& q) {
   const Vector pose = joint_vector(q, static_cast<int>(law.n_joints()), "feedback: q");
   const std::optional<Feedback> found = law.feedback({pose.data(), pose.data() + pose.size()});
   if (!found) {
     throw HostError(ErrorKind::law, "a step gives values that are not finite", "feedback: q", "another pose or gains");
   }
-  const py::ssize_t n = pose.size();
-  return py::make_tuple(matrix_of(found->position, n), matrix_of(found->velocity, n), matrix_of(found->effort, n));
+  const py::ssize_t n = pose.size(), m = static_cast<py::ssize_t>(found->output.size()) / n;
+  return py::make_tuple(matrix_of(found->position, n, n), matrix_of(found->velocity, n, n), matrix_of(found->effort, n, n),
+                        matrix_of(found->input, m, 3 * n), matrix_of(found->transition, m, m),
+                        matrix_of(found->output, n, m));
 }
 
 void set_gain(RestingLaw& law, const std::string& name, const ArrayLike& values) {
@@ -142,8 +144,9 @@ void bind_feedback_margin(py::module_& module) {
       .def("gain", &gain_of, py::arg("name"), "Copy a gain, flat. Raises NameNotFoundError.")
       .def("set_gain", &set_gain, py::arg("name"), py::arg("values"), "Change a gain. Raises as `Controller.set_gain` does.")
       .def("feedback", &feedback_at, py::arg("q"),
-           "Differentiate the step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each; τ⁻ is the effort of the\n"
-           "step before. Raises LawError where it is not finite.")
+           "Differentiate the second step at a pose (n,), [rad or m]: ∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂τ⁻, (n, n) each, where τ⁻ is the\n"
+           "effort of the step before; then ∂x⁺/∂(q, q̇, τ⁻), ∂x⁺/∂x and ∂τ/∂x of the m states that no estimate is,\n"
+           "(m, 3 n), (m, m) and (n, m). Estimates stay as they are. Raises LawError where it is not finite.")
       .def("find_fastest", &RestingLaw::find_fastest,
            "Look at 20 `margin_poses`, and from the fastest of them on, joint by joint, for a faster one.\n\n"
            "A loop bears a share up to `largest_feedback_share`. The arm is rigid,\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "thunder/host/error.hpp"
@@ -25,6 +26,7 @@ constexpr double kInside = 0.05;      // of a joint's range at either end, where
 constexpr double kDifference = 1e-5;  // [rad or m, per second, N·m or N] of central differences
 constexpr const char* kPosture = "q_home";
 constexpr const char* kMotorPosition = "motor_position";
+constexpr const char* kObserverBandwidth = "observer_bandwidth";
 constexpr std::size_t kMoments[] = {4, 7, 9};  // of a link's parameters: Ixx, Iyy, Izz
 
 /// A joint's position at a place from 0 to 1 of its range.
@@ -69,6 +71,16 @@ std::vector<double> largest_estimates(const thunder_law& law, const thunder_entr
   return estimates;
 }
 
+/// Indices of the states that are not adapted.
+std::vector<std::size_t> own_states(const thunder_law& law) {
+  std::vector<std::size_t> found;
+  for (const thunder_entry& entry : Entries{law.state}) {
+    if ((entry.flags & THUNDER_ENTRY_ADAPTED) != 0) continue;
+    for (int i = 0; i < entry_size(entry); ++i) found.push_back(static_cast<std::size_t>(entry.offset + i));
+  }
+  return found;
+}
+
 std::vector<double> all_gains(const thunder_law& law, const NamedValues& gains) {
   return changed_gains(law, default_values(law.gains), gains);
 }
@@ -98,13 +110,18 @@ std::string finding(const FeedbackMargin& margin, const Library& library, const 
          three_digits(largest_feedback_share(options)) + " is stable";
 }
 
+/// What to lower, all by one factor: M̂K_o of an observer is a feedback of the velocity, as K_d is.
+std::string lowered_gains(const thunder_law& law) {
+  return entry_if_any(law.gains, kObserverBandwidth) ? std::string("damping gains and ") + kObserverBandwidth : "damping gains";
+}
+
 void require_stable(const FeedbackMargin& margin, const Library& library, const std::string& law, double period) {
   if (margin.share <= kStableFeedbackShare) return;
   throw HostError(ErrorKind::law,
                   "the velocity feedback takes " + share_at(margin, library, " away ") + ", which is unstable at " +
                       format(1.0 / period) + " Hz without any delay",
                   law + ".gains",
-                  "at most " + three_digits(kStableFeedbackShare) + ": damping gains lower by a factor of " +
+                  "at most " + three_digits(kStableFeedbackShare) + ": " + lowered_gains(library.law(law)) + " lower by a factor of " +
                       three_digits(margin.share / kStableFeedbackShare) +
                       ", rotors that the robot file leaves out stated there (rotor), or accepts_unstable_gains");
 }
@@ -144,12 +161,15 @@ RestingLaw::RestingLaw(const std::shared_ptr<const Library>& library, const std:
       gains_(std::move(gains)),
       posture_(entry_if_any(library->law(law).gains, kPosture)),
       law_(library, library->law(law), initial_state),
+      joints_(library->n_joints()),
+      states_(own_states(library->law(law))),
       place_(library, library->law(law)),
       inertia_(library, library->moved_inertia(), library->n_joints() * library->n_joints()),
       gravity_(library, "G", library->n_joints()),
       qd_(limits_.effort.size(), 0.0),
       applied_effort_(qd_),
       measurements_(default_values(library->law(law).measurements)) {
+  std::iota(joints_.begin(), joints_.end(), std::size_t{0});
   if (posture_ && entry_size(*posture_) != library->n_joints()) posture_ = nullptr;
 }
 
@@ -158,8 +178,12 @@ void RestingLaw::set_gains(const NamedValues& gains) { gains_ = changed_gains(la
 std::optional<Feedback> RestingLaw::feedback(const std::vector<double>& q) {
   Feedback found;
   std::vector<double> moved = q;
-  if (!hold(q) || !differentiate(moved, moved, found.position) || !differentiate(moved, qd_, found.velocity) ||
-      !differentiate(moved, applied_effort_, found.effort)) {
+  if (!hold(q) || !step(q)) return std::nullopt;
+  law_.commit(true);
+  if (!differentiate(moved, moved, joints_, found.position, &found.input) ||
+      !differentiate(moved, qd_, joints_, found.velocity, &found.input) ||
+      !differentiate(moved, applied_effort_, joints_, found.effort, &found.input) ||
+      !differentiate(moved, law_.state(), states_, found.output, &found.transition)) {
     return std::nullopt;
   }
   return found;
@@ -199,7 +223,7 @@ void RestingLaw::sweep_joint(std::size_t joint, FeedbackMargin& fastest) {
 void RestingLaw::look(const std::vector<double>& q, FeedbackMargin& fastest) {
   const auto n = static_cast<Eigen::Index>(q.size());
   std::vector<double> held = q;
-  if (!inertia_.evaluate(q.data()) || !hold(q) || !differentiate(held, qd_, velocity_)) return;
+  if (!inertia_.evaluate(q.data()) || !hold(q) || !differentiate(held, qd_, joints_, velocity_)) return;
   const Eigen::LLT<Eigen::MatrixXd> factor(Eigen::Map<const Eigen::MatrixXd>(inertia_.result(), n, n));
   if (factor.info() != Eigen::Success) return;
   const Eigen::MatrixXd damping = -Eigen::Map<const Eigen::MatrixXd>(velocity_.data(), n, n);
@@ -227,19 +251,24 @@ bool RestingLaw::step(const std::vector<double>& q) {
                     gains_.data(), dt_, false});
 }
 
-/// ∂τ of the step at q by one of its inputs, which is changed and then as before.
-bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& input, std::vector<double>& slope) {
-  const std::size_t n = q.size();
-  slope.assign(n * n, 0.0);
-  for (std::size_t joint = 0; joint < n; ++joint) {
-    double& value = input[joint];
+/// ∂τ of the step at q by one of its inputs, which is changed and then as before; columns of ∂x⁺ are added to `of_state`.
+bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& input, const std::vector<std::size_t>& inputs,
+                               std::vector<double>& slope, std::vector<double>* of_state) {
+  const std::size_t n = q.size(), m = states_.size();
+  slope.assign(n * inputs.size(), 0.0);
+  for (std::size_t column = 0; column < inputs.size(); ++column) {
+    double& value = input[inputs[column]];
     const double before = value;
+    const std::size_t first = of_state ? of_state->size() : 0;
+    if (of_state) of_state->resize(first + m, 0.0);
     for (const double sign : {-1.0, 1.0}) {
       value = before + sign * kDifference;
       const bool is_finite = step(q);
       value = before;
       if (!is_finite) return false;
-      for (std::size_t i = 0; i < n; ++i) slope[joint * n + i] += sign / (2.0 * kDifference) * law_.effort()[i];
+      const double scale = sign / (2.0 * kDifference);
+      for (std::size_t i = 0; i < n; ++i) slope[column * n + i] += scale * law_.effort()[i];
+      for (std::size_t i = 0; of_state && i < m; ++i) (*of_state)[first + i] += scale * law_.next_state()[states_[i]];
     }
   }
   return true;
@@ -269,7 +298,7 @@ std::optional<Note> feedback_note(const std::shared_ptr<const Library>& library,
   if (first->share > largest) {
     return Note{"feedback_margin",
                 "the velocity feedback leaves no margin at " + rate + ": it " + finding(*first, *library, options) +
-                    "; lower it (damping gains) by a factor of " +
+                    "; lower it (" + lowered_gains(library->law(law)) + ") by a factor of " +
                     three_digits(first->share / largest) + " or more; `thunder gains ROBOT --law " + law +
                     " --rate " + format(1.0 / options.nominal_dt) + "` shows it"};
   }

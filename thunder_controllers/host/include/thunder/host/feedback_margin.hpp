@@ -28,10 +28,13 @@ struct FeedbackMargin {
   std::vector<double> q;  ///< [rad or m] the pose
 };
 
-/// What a step makes of small errors: δτ = position δq + velocity δq̇ + effort δτ⁻, (n, n) each, column-major; τ⁻ is the
+/// What a step makes of small errors: δτ = position δq + velocity δq̇ + effort δτ⁻ + output δx, column-major; τ⁻ is the
 /// effort of the step before. [N·m/rad, N·m·s/rad, 1, or their likes for sliding joints]
+///
+/// x (m,) are the states of the law that no estimate is, such as those of an observer: δx⁺ = input (δq, δq̇, δτ⁻) +
+/// transition δx, (m, 3 n) and (m, m). Estimates stay as they are.
 struct Feedback {
-  std::vector<double> position, velocity, effort;
+  std::vector<double> position, velocity, effort, input, transition, output;
 };
 
 /// Share that the notes are about: what a sampled loop bears with the delay T_total of its measurements and drives,
@@ -61,7 +64,7 @@ class RestingLaw {
   /// Throws as changed_gains does; no gain is changed then.
   void set_gains(const NamedValues& gains);
 
-  /// Differentiate the step at a pose [rad or m]. None if it is not finite there.
+  /// Differentiate the second step at a pose [rad or m], as a law may begin in the first. None if it is not finite there.
   std::optional<Feedback> feedback(const std::vector<double>& q);
 
   /// Look at the first 20 of `margin_poses` and, from the fastest of them on, joint by joint, for a faster one: random
@@ -79,13 +82,15 @@ class RestingLaw {
   void look(const std::vector<double>& q, FeedbackMargin& fastest);
   bool hold(const std::vector<double>& q);
   bool step(const std::vector<double>& q);
-  bool differentiate(std::vector<double>& q, std::vector<double>& input, std::vector<double>& slope);
+  bool differentiate(std::vector<double>& q, std::vector<double>& input, const std::vector<std::size_t>& inputs,
+                     std::vector<double>& slope, std::vector<double>* of_state = nullptr);
 
   Limits limits_;
   double dt_;
   std::vector<double> gains_;
   const thunder_entry* posture_;
   LawRunner law_;
+  std::vector<std::size_t> joints_, states_;  ///< indices of all joints, and of the states that are not adapted
   Place place_;
   PositionFunction inertia_, gravity_;
   std::vector<double> qd_;

@@ -70,8 +70,10 @@ class LawRunner {
   bool adapts() const noexcept { return adapts_; }
   /// Of the last step, committed or not.
   double* effort() noexcept { return effort_.data(); }
-  /// Committed.
+  double* next_state() noexcept { return next_state_.data(); }
+  /// Committed; what differentiates a step by it puts it back.
   const std::vector<double>& state() const noexcept { return state_; }
+  std::vector<double>& state() noexcept { return state_; }
   const std::vector<double>& telemetry() const noexcept { return telemetry_; }
 
  private:
