@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,8 @@ def test_what_is_written_of_one_is_what_it_is_made_of(name: str) -> None:
     assert isinstance(again, Trajectory)
     np.testing.assert_array_equal(again.sample(np.ones(1)), trajectory.sample(np.ones(1)))
     assert again == trajectory
+    sent = pickle.loads(pickle.dumps(trajectory))  # to the processes of an experiment, after it was sampled
+    np.testing.assert_array_equal(sent.sample(np.ones(1)), trajectory.sample(np.ones(1)))
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "steps" not in name])

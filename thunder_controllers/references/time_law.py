@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +30,15 @@ class RestToRest:
     ) -> None:
         if not lengths.any(axis=1).all():
             raise ValueError("two places in a row are the same (valid: places that differ)")
-        self._ways = ways
+        self._ways, self._given = ways, (ways, lengths, bounds, dwell)
         rates = 1.0 / np.max(lengths[:, None, :] / np.asarray(bounds), axis=2)
         self._laws = [TimeLaw(*rate) for rate in rates]
         durations = np.array([law.duration + dwell for law in self._laws])
         self._starts = np.cumsum(durations) - durations
         self.duration = float(durations.sum() - dwell)
+
+    def __reduce__(self) -> tuple[type[RestToRest], tuple[Any, ...]]:
+        return RestToRest, self._given  # time laws of the host are no data, and runs are sent to other processes
 
     def sample(self, t: FloatArray) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray, FloatArray]:
         """Sample at times `t`, shape (N,) [s].
