@@ -31,19 +31,22 @@ RUNAWAY = 1e-2
 """[rad/s] Ten thousand times the perturbation; still far from what the host limits."""
 
 SECONDS = 1.5
-LAWS = ["cartesian_backstepping", "slotine_li"]
+LAWS = ("cartesian_backstepping", "slotine_li")
 
 
 @cache
-def library_of(robot: str) -> Library:
-    return Library(build(load_robot(robot), laws=LAWS) / f"lib{robot}.so")
+def library_of(robot: str, disturbance: str) -> Library:
+    laws = [(law, {"disturbance": disturbance}) for law in LAWS]
+    return Library(build(load_robot(robot), laws=laws) / f"lib{robot}.so")
 
 
 class Simulation:
     """A rigid arm in MuJoCo that holds a pose, in a loop with delay and a filter of the velocity."""
 
-    def __init__(self, robot: str, law: str, gains: Mapping[str, Any], q: FloatArray, timing: Timing) -> None:
-        self.library, self.law, self.q, self.timing = library_of(robot), law, q, timing
+    def __init__(
+        self, library: Library, robot: str, law: str, gains: Mapping[str, Any], q: FloatArray, timing: Timing
+    ) -> None:
+        self.library, self.law, self.q, self.timing = library, law, q, timing
         posture = {"q_home": q} if law == "cartesian_backstepping" else {}
         self.gains = dict(gains) | posture
         self.period = 1.0 / timing.rate
@@ -99,11 +102,31 @@ CASES: list[tuple[str, str, Timing, Mapping[str, Any]]] = [
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_it_is(case: int) -> None:
     robot, law, timing, gains = CASES[case]
-    library = library_of(robot)
+    assert_agreement(library_of(robot, "none"), robot, law, timing, gains, case)
+
+
+def assert_agreement(
+    library: Library, robot: str, law: str, timing: Timing, gains: Mapping[str, Any], case: int
+) -> None:
     poses = margin_poses(library, 1, first=20 + case)
     gains = {"K_d": np.geomspace(30.0, 2.0, library.n_joints), **gains}
     margins = find_margins(library, law, gains, poses, timing)
-    simulation = Simulation(robot, law, gains, poses[0], timing)
+    simulation = Simulation(library, robot, law, gains, poses[0], timing)
     border = largest_factor(lambda factor: simulation.is_stable(factor * margins.gains["K_d"]), 1024.0)
     assert 0.0 < border < 1024.0
     assert margins.margin == pytest.approx(border, rel=AGREEMENT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disturbance", ["observed", "integral"])
+@pytest.mark.parametrize(
+    ("robot", "law", "timing"),
+    [
+        ("panda", "slotine_li", Timing(delay=0.002, velocity_filter=100.0)),
+        ("panda", "cartesian_backstepping", Timing(delay=0.001)),
+        ("ur5", "slotine_li", Timing(lag=0.005)),
+    ],
+)
+def test_it_is_beside_what_takes_up_a_disturbance(robot: str, law: str, timing: Timing, disturbance: str) -> None:
+    """Its states are in the loop, too."""
+    assert_agreement(library_of(robot, disturbance), robot, law, timing, {}, 0)

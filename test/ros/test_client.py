@@ -27,7 +27,7 @@ SIMULATION = {
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return build_panda({"adapted_links": [LINK], "disturbance": "none"})  # the estimates are far off
+    return build_panda({"adapted_links": [LINK]})
 
 
 @pytest.fixture(scope="module")

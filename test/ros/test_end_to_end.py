@@ -70,8 +70,7 @@ def record(request: pytest.FixtureRequest, probe: Probe, tmp_path_factory: pytes
         estimates = folder / "estimates.yaml"
         estimates.write_text(JOINT_ESTIMATES)
     kind, topic = (PoseStamped, "pose_error") if is_cartesian else (JointState, "joint_error")
-    laws = [f"{law}:disturbance=none"]  # the estimates are far off
-    robot = {"robot": str(ROOT / "config/robots/panda.yaml"), "laws": laws, "adapted_links": [LINK]}
+    robot = {"robot": str(ROOT / "config/robots/panda.yaml"), "laws": [law], "adapted_links": [LINK]}
     started = [NodeProcess("generator", robot, folder)]
     started.append(
         NodeProcess("simulation", {**SIMULATED_PANDA, "estimates_file": str(estimates), "gains.gamma": 0.2}, folder)

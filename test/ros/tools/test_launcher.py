@@ -56,10 +56,6 @@ def test_the_default_is_an_arm_that_learns_and_moves_by_itself() -> None:
     assert set(given) == {names.GENERATOR, names.SIMULATION, names.CONTROLLER}
     controller = given[names.CONTROLLER]
     assert Path(controller["estimates_file"]) == resolve_file(WRONG_LAST_LINK)
-    assert given[names.GENERATOR]["laws"] == ["cartesian_backstepping:profile=topics,disturbance=none"]
-    right = nodes("estimates_file:=")
-    assert "estimates_file" not in right[names.CONTROLLER]
-    assert right[names.GENERATOR]["laws"] == ["cartesian_backstepping:profile=topics"]  # with its observer
     assert controller["bringup"] and controller["autostart"]
     assert not controller["gravity_compensated_by_robot"] and not given[names.SIMULATION]["gravity_compensation"]
     assert [file.stem for file in files_of("panda_adaptive", complete("panda_adaptive", []))] == ["panda"]

@@ -45,8 +45,6 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
     estimates = given["estimates_file"]
     if estimates == "default":
         estimates = WRONG_LAST_LINK if backend != "franka" and given["law"] == PANDA_LAW else ""
-        if estimates:  # M̂K_o of an inertia that is not there is no feedback that joint 7 bears
-            build["law"] += ",disturbance=none"
     control |= {"estimates_file": str(resolve_file(estimates))} if estimates else {}
     folders = {"library_folders": [str(resolve(given["output"]))]} if given["output"] else {}
     nodes = {names.CONTROLLER: control}
