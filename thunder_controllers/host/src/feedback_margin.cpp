@@ -191,6 +191,8 @@ std::optional<Feedback> RestingLaw::feedback(const std::vector<double>& q) {
 
 std::optional<FeedbackMargin> RestingLaw::find_fastest() {
   FeedbackMargin fastest{-std::numeric_limits<double>::infinity(), 0, {}};
+  const std::vector<double> first = pose_within(limits_, 0);
+  if (hold(first) && step(first)) law_.commit(true);  // estimates where the law begins with them
   for (int i = 0; i < kPoses; ++i) look(pose_within(limits_, i), fastest);
   if (fastest.q.empty()) return std::nullopt;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {

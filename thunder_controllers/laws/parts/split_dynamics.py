@@ -161,6 +161,9 @@ class SplitDynamics:
             known = FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
             loss = self.rubs + self.offsets
             loss += known - self._robot.model.effort_offsets if self.friction is None else 0.0
+        if takes_up:  # M̂K_o of an inertia that is not there is a feedback of velocity, from the first step on
+            for name in self.estimates:
+                self._signals.bound_at_start(name)
         pi, rotors = self.estimates.get("pi_hat", SX(0, 1)), self.estimates.get("rotor_hat")
         return MomentumObserver(self._robot, self._signals, self.links, pi, loss, rotors, bandwidth=bandwidth)
 
