@@ -151,7 +151,7 @@ class Signals:
     def bound_at_start(self, name: str) -> None:
         """Let a host begin with what the first step makes of an estimate, also while it is frozen.
 
-        A step brings estimates to where they may be. Where a loop does not bear what they begin with, that is not to wait
+        A step brings estimates to where they may be. Where a loop does not bear what they begin with, that cannot wait
         until they adapt.
 
         Args:
