@@ -1,4 +1,4 @@
-"""What a law begins with: first estimates that its loop does not bear are brought to where they may be, frozen or not."""
+"""First estimates that the loop of a law does not bear are brought to where they may be, frozen or not."""
 
 from __future__ import annotations
 
