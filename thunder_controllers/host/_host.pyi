@@ -148,7 +148,7 @@ class Options:
     @property
     def handover_time(self) -> float:
         """
-        [s] At the start the difference between the effort that held the arm at rest and the one that the law believes would fades in this time, at half of the effort rate limit at most. An effort smaller than the difference did not hold it, and counts for nothing.
+        [s] At the start the difference between the effort that held the arm at rest and the one that the law believes would fades in this time, at half of the effort rate limit at most. An effort smaller than the difference did not hold it, and counts for nothing. It is 2/K at most where the law takes disturbances up with K.
         """
     @property
     def max_dt_ratio(self) -> float:

@@ -149,10 +149,10 @@ class Signals:
         return self._add("state", make_entry(name, (size, 1), unit, doc, default, bounds, flags))
 
     def bound_at_start(self, name: str) -> None:
-        """Let a host begin with what the first step makes of an estimate, also while it is frozen.
+        """Let a host begin with what a step at rest makes of an estimate that it is given.
 
-        A step brings estimates to where they may be. Where a loop does not bear what they begin with, that cannot wait
-        until they adapt.
+        A step brings estimates to where they may be. Where a loop does not bear others, that cannot wait until they
+        adapt: they may be frozen.
 
         Args:
             name: Of a state that is adapted.

@@ -82,6 +82,23 @@ const char* to_string(Lifecycle lifecycle) noexcept {
   return lifecycle == Lifecycle::inactive ? "inactive" : "unconfigured";
 }
 
+namespace {
+
+/// [s] In which the difference between what held the arm and what the law believes fades. Where the law takes up what no
+/// parameter explains, with a bandwidth K from its first step on, it is 2/K at most, the ramp of the area of e^(−Kt): what the
+/// law has taken up beside the difference moves the arm.
+double handover_time(const thunder_law& law, const GainPort& gains, const Options& options) {
+  double time = options.handover_time;
+  if (!entry_if_any(law.gains, "disturbance_upper")) return time;
+  for (const char* bandwidth : {"observer_bandwidth", "integral_bandwidth"}) {
+    const thunder_entry* entry = entry_if_any(law.gains, bandwidth);
+    if (entry) time = std::min(time, 2.0 / gains.written()[static_cast<std::size_t>(entry->offset)]);
+  }
+  return time;
+}
+
+}  // namespace
+
 Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::string& law_name,
                          const NamedValues& gain_values, const NamedValues& initial, const Options& chosen)
     : library(std::move(source)),
@@ -101,7 +118,7 @@ Controller::Parts::Parts(std::shared_ptr<const Library> source, const std::strin
       stops(inertia, felt, options, limits),
       limiter(limits.effort, limits.effort_rate, options.nominal_dt),
       shortfall(limits.effort),
-      handover(limits.effort, limits.effort_rate, options.handover_time, options.nominal_dt),
+      handover(limits.effort, limits.effort_rate, handover_time(law.law(), gains, options), options.nominal_dt),
       brake(options, limits, library->data()),
       gravity(library, "G", library->n_joints()),
       notes(limits.notes),
@@ -143,6 +160,12 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
                            const NamedValues& initial_state, const Options& options) {
   require_idle();
   auto made = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
+  NamedValues begun = initial_state;
+  const std::optional<Note> bound = bind_estimates(made->library, law, gains, made->options, begun);
+  if (bound) {
+    made = std::make_unique<Parts>(made->library, law, gains, begun, options);
+    made->notes.push_back(*bound);
+  }
   made->look();
   install(std::move(made));
 }

@@ -88,7 +88,6 @@ bool LawRunner::end() const noexcept {
 
 void LawRunner::commit(bool keep_adapted) noexcept {
   take_over(next_state_, keep_adapted);
-  binds_ = false;
   std::copy(next_telemetry_.begin(), next_telemetry_.end(), telemetry_.begin());
 }
 
@@ -99,12 +98,11 @@ void LawRunner::put(const thunder_entry& entry, const std::vector<double>& value
 void LawRunner::reset(bool keep_adapted) noexcept {
   take_over(initial_state_, keep_adapted);
   starts_ = true;
-  binds_ = binds_ || !keep_adapted;
 }
 
 void LawRunner::take_over(const std::vector<double>& source, bool keep_adapted) noexcept {
   for (const thunder_entry& entry : Entries{law_->state}) {
-    if (keep_adapted && is_adapted(entry) && !(binds_ && (entry.flags & THUNDER_ENTRY_BOUNDED) != 0)) continue;
+    if (keep_adapted && is_adapted(entry)) continue;
     std::copy_n(source.begin() + entry.offset, entry_size(entry), state_.begin() + entry.offset);
   }
 }

@@ -65,7 +65,7 @@ inline constexpr Bounds kAboveZero{0.0, false, kInfinity};
   OPTION(double, handover_time, 1.0, (Bounds{0.0, true, kFinite}), "s",                                                  \
          "At the start the difference between the effort that held the arm at rest and the one that the law believes "  \
          "would fades in this time, at half of the effort rate limit at most. An effort smaller than the difference "    \
-         "did not hold it, and counts for nothing.")                                                                     \
+         "did not hold it, and counts for nothing. It is 2/K at most where the law takes disturbances up with K.")       \
   OPTION(bool, saturation_freezes_adaptation, true, kSwitch, "",                                                         \
          "Keep the adapted part of the state while limits keep more than a hundredth of its effort limit from a joint, " \
          "on average over 10 ms.")                                                                                       \

@@ -50,8 +50,7 @@ class LawRunner {
   Arguments arguments(const LawInputs& inputs) const noexcept;
   Results results() noexcept { return {effort_.data(), next_state_.data(), next_telemetry_.data()}; }
 
-  /// Take over the step's state and telemetry; adapted entries keep their value if asked for, but for the first value of
-  /// those that are THUNDER_ENTRY_BOUNDED.
+  /// Take over the step's state and telemetry; adapted entries keep their value if asked for.
   void commit(bool keep_adapted) noexcept;
 
   /// Replace an entry of the state by as many values, in the middle of a run.
@@ -88,7 +87,6 @@ class LawRunner {
   bool adapts_ = false, measures_ = false;
   std::vector<bool> starts_measured_;  ///< by entry of the state
   bool starts_ = true;                 ///< the next step is the first one after a reset
-  bool binds_ = true;                  ///< the next commit brings estimates to where they may be
   std::vector<double> initial_state_;
   std::vector<double> state_;
   std::vector<double> telemetry_;
