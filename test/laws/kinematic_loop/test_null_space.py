@@ -33,8 +33,7 @@ def robot() -> RobotExpressions:
 
 @cache
 def loop(redundancy: str) -> Law:
-    options = {"redundancy": redundancy, "adaptation": "none", "disturbance": "none"}
-    return cartesian_backstepping(robot(), options)
+    return cartesian_backstepping(robot(), {"redundancy": redundancy, "adaptation": "none"})
 
 
 @cache
