@@ -21,13 +21,13 @@ LONGEST_DELAY = 100.0
 """[periods] Each adds n states."""
 
 LARGEST_CONDITION = 1e12
-"""Of a mass matrix; that of an arm is some 1e3 to 1e5."""
+"""Condition number of a mass matrix; that of an arm is some 1e3 to 1e5."""
 
 SHOWN = 1e-6
 """Part of a row of C Aᵏ outside the span of those before, of its length, that counts [1]; rounding leaves some 1e-9."""
 
 DIFFERENCE = 1e-5
-"""Of the central differences of gravity [rad or m]."""
+"""Step of the central differences of gravity [rad or m]."""
 
 
 @dataclass(frozen=True)

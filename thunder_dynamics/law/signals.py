@@ -23,7 +23,7 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a name means in every law that declares it; a size of None is one value per joint."""
+    """Meaning of a name in every law that declares it; a size of None is one value per joint."""
 
     size: int | None
     unit: str
@@ -182,7 +182,7 @@ class Signals:
     def aged_measurement(
         self, name: str, *, size: int | None = None, unit: str | None = None, doc: str | None = None
     ) -> tuple[SX, SX]:
-        """As `measurement`, of what comes more seldom than steps are made, and late; also the symbol of its age [s].
+        """Declare a `measurement` that comes late and not at every step; return its symbol and that of its age [s].
 
         The age is an entry of its own, `<name>_age`: the time since it was measured, which a host fills in at every
         step from the time that the writer gives; `NEVER` where it was not fed. Between two samples it grows by the

@@ -40,7 +40,7 @@ OPTIONS = (
     ),
     Option("offsets", "Effort offsets of the robot file, or adapted ones of every joint.", ("model", "adapted")),
 )
-"""Of a law that has this part."""
+"""Options of a law that has this part."""
 
 
 class SplitDynamics:
@@ -222,7 +222,7 @@ class SplitDynamics:
         return SX(ca.vertcat(self._Y_g, self._Y_0 + gate * (observer.W - self._Y_0))) if self._scheme else SX(0, 0)
 
     def _settled(self, name: str, found: SX) -> SX:
-        """What becomes of estimates after a step: they are pulled, and what does not adapt stays."""
+        """Return estimates after a step: they are pulled, and what does not adapt stays."""
         pulled, chosen = self._robustness.pulled(found, self._nominal[name]), self._chosen[name]
         if self._scheme and name == "pi_hat" and not chosen.all():
             return self._scheme.accepted(pulled)
