@@ -27,7 +27,6 @@ class EntryFlag(IntFlag):
     AGE = 16
     MEASURED = 32
     JOINTS = 64
-    BOUNDED = 128
 
 
 @dataclass(frozen=True, eq=False)

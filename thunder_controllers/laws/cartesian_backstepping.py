@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from thunder_controllers.laws.kinematic_loop import loop
 from thunder_controllers.laws.outside import disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
-from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, joint_damping_gain
+from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, disturbance_bandwidth, joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
@@ -31,9 +33,10 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     K_d = joint_damping_gain(robot, signals, disturbance.left_for_damping(robot, options, fastest))
     s = motion.qd_r - signals.qd
-    fed, is_observed = (motion.feedback, K_d, motion.Lambda), disturbance.is_observed(options)
-    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, *fed, is_observed)
-    outside = efforts.OutsideEfforts(robot, signals, options, model, s, motion.effort, fastest)
+    K_o = disturbance.observer_bandwidth(signals, options, partial(disturbance_bandwidth, fastest=fastest))
+    fed = motion.feedback, K_d, motion.Lambda, K_o
+    model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, *fed)
+    outside = efforts.OutsideEfforts(robot, signals, options, model, s, motion.effort)
     return signals.law(
         "cartesian_backstepping",
         "Cartesian adaptive backstepping with axis-angle error.",

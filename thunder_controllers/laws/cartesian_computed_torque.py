@@ -117,9 +117,8 @@ def _disturbance(
     choice, rows = options[disturbance.OPTION.name], drift.numel()
     if choice != "none" and options["faults"] != "off":
         raise options.error(f"disturbance={choice} with faults={options['faults']}", "one of them")
-    observer = None
-    if choice == "observed":
-        observer = MomentumObserver(robot, signals, (), SX(0, 1), friction, bandwidth=acceleration_bandwidth(robot))
+    K_o = disturbance.observer_bandwidth(signals, options, acceleration_bandwidth)
+    observer = None if K_o is None else MomentumObserver(robot, signals, K_o, (), SX(0, 1), friction)
     followed = inverse.apply(signals.reference.acceleration[:rows] - drift, SX.zeros(rows))[0]
     without = robot.inverse_dynamics(signals.q, signals.qd, signals.qd, followed) + friction
     found = disturbance.Disturbance(signals, options, without, observer, bandwidth=acceleration_bandwidth)

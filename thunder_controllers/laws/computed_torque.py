@@ -39,9 +39,8 @@ def computed_torque(robot: RobotExpressions, options: Options) -> Law:
     if adapted.links and choice != "none":  # W of this law is of q̈ at scans, and ε has another M̂⁻¹
         raise options.error(f"disturbance={choice} beside adaptation", "one of them, or slotine_li, which has both")
     without = adapted.effort(q, qd, qd, reference.qdd) + friction.torque(qd)
-    observer = None
-    if choice == "observed":
-        observer = adapted.observer(friction.torque(qd), acceleration_bandwidth(robot))
+    K_o = disturbance.observer_bandwidth(signals, options, acceleration_bandwidth)
+    observer = None if K_o is None else adapted.observer(K_o, friction.torque(qd))
     rejected = disturbance.Disturbance(signals, options, without, observer, bandwidth=acceleration_bandwidth)
     effort = adapted.effort(q, qd, qd, qdd) + friction.torque(qd) + rejected.effort
     next_state = {**filtered, **rejected.next_state, **(observer.next_state if observer is not None else {})}

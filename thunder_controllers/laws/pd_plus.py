@@ -9,7 +9,6 @@ from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import (
     LARGEST,
     damping_by_inertia,
-    disturbance_bandwidth,
     joint_damping_gain,
     pd_integral_bandwidth,
 )
@@ -49,25 +48,22 @@ def pd_plus(robot: RobotExpressions, options: Options) -> Law:
     e, e_dot = joint_error(signals)
     e_dot, filtered = error_rate(signals, options, e_dot)
     friction = FrictionTerms(robot, qd, options["friction"])
+    K_o = disturbance.observer_bandwidth(signals, options)
+    Lambda = K_p * reciprocal(K_d + TINY)
     adapted = AdaptedLinks(robot, signals, options)
 
     model = adapted.effort(q, qd, reference.qd, reference.qdd) + friction.torque(reference.qd)
-    observer = None
-    if disturbance.is_observed(options):
-        observer = adapted.observer(friction.torque(reference.qd), disturbance_bandwidth(robot))
+    observer = None if K_o is None else adapted.observer(K_o, friction.torque(reference.qd), Lambda)
     rejected = disturbance.Disturbance(signals, options, model, observer, bandwidth=pd_integral_bandwidth)
     effort = model + K_p * e + K_d * e_dot + rejected.effort
     next_state = {**filtered, **rejected.next_state}
     if adapted.links:
         error = e_dot + error_weight(signals, 1.0) * reciprocal(1.0 + ca.norm_2(e)) * e
         Y, damping = adapted.regressor(q, qd, reference.qd, reference.qdd), K_d
-        bandwidth = K_p * reciprocal(K_d + TINY)
-        if observer is not None:
-            bandwidth = observer.feedback_beside(bandwidth)
         if observer is not None and not adapted.predicts:
             error, Y = ca.vertcat(error, observer.told(K_d)), ca.vertcat(Y, observer.W)
             damping = ca.vertcat(K_d, K_d)
-        next_state |= adapted.step(Y, error, damping, bandwidth)
+        next_state |= adapted.step(Y, error, damping, Lambda)
     next_state |= observer.next_state if observer is not None else {}
     telemetry = {"joint_error": e, **adapted.telemetry, **rejected.telemetry}
     return signals.law("pd_plus", "PD around a feed-forward of the model.", effort, next_state, telemetry)

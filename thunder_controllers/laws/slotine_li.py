@@ -28,8 +28,8 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     feedback = Lambda * e
     qd_r = signals.reference.qd + feedback
     s, qdd_r = qd_r - signals.qd, signals.time_derivative(qd_r)
-    is_observed = disturbance.is_observed(options)
-    model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda, is_observed)
+    K_o = disturbance.observer_bandwidth(signals, options)
+    model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda, K_o)
     outside = efforts.OutsideEfforts(robot, signals, options, model, s)
     return signals.law(
         "slotine_li",

@@ -148,19 +148,6 @@ class Signals:
             self._initial[name] = initial
         return self._add("state", make_entry(name, (size, 1), unit, doc, default, bounds, flags))
 
-    def bound_at_start(self, name: str) -> None:
-        """Let a host begin with what a step at rest makes of an estimate that it is given.
-
-        A step brings estimates to where they may be. Where a loop does not bear others, that cannot wait until they
-        adapt: they may be frozen.
-
-        Args:
-            name: Of a state that is adapted.
-        """
-        entries = self._entries["state"]
-        (index,) = (i for i, entry in enumerate(entries) if entry.name == name)
-        entries[index] = replace(entries[index], flags=entries[index].flags | EntryFlag.BOUNDED)
-
     def measurement(
         self,
         name: str,

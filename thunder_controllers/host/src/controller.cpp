@@ -160,12 +160,6 @@ void Controller::configure(std::shared_ptr<const Library> library, const std::st
                            const NamedValues& initial_state, const Options& options) {
   require_idle();
   auto made = std::make_unique<Parts>(std::move(library), law, gains, initial_state, options);
-  NamedValues begun = initial_state;
-  const std::optional<Note> bound = bind_estimates(made->library, law, gains, made->options, begun);
-  if (bound) {
-    made = std::make_unique<Parts>(made->library, law, gains, begun, options);
-    made->notes.push_back(*bound);
-  }
   made->look();
   install(std::move(made));
 }

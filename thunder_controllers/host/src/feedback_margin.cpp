@@ -23,8 +23,6 @@ constexpr int kSweeps = 4;            // over all joints, at most
 constexpr double kProgress = 1e-3;    // of the share, without which a search is over
 constexpr double kAddsEnergy = 1e-3;  // of the fastest feedback: what rounding may make of none
 constexpr double kInside = 0.05;      // of a joint's range at either end, where soft stops may act: no pose there
-constexpr int kSettling = 8;          // steps after which the effort that holds the arm changes no more, by K_o Δ each
-constexpr double kRounding = 1e-9;    // of estimates, what a step that changes nothing may leave
 constexpr double kDifference = 1e-5;  // [rad or m, per second, N·m or N] of central differences
 constexpr const char* kPosture = "q_home";
 constexpr const char* kMotorPosition = "motor_position";
@@ -213,30 +211,6 @@ bool RestingLaw::adapt(const thunder_entry& entry, const std::vector<double>& va
   return true;
 }
 
-std::vector<std::string> RestingLaw::bind(NamedValues& estimates) {
-  const std::vector<double> q = pose_within(limits_, 0);
-  if (!hold(q) || !step(q) || !law_.may_activate()) return {};
-  for (int i = 0; i < kSettling; ++i) {  // what takes up a disturbance answers the effort that it is shown
-    std::copy_n(law_.effort(), applied_effort_.size(), applied_effort_.begin());
-    if (!step(q)) return {};
-  }
-  std::vector<std::string> bound;
-  for (const thunder_entry& entry : Entries{law().state}) {
-    const auto given = estimates.find(entry.name);
-    if ((entry.flags & THUNDER_ENTRY_BOUNDED) == 0 || given == estimates.end()) continue;
-    const std::vector<double> begun = read_entry(entry, law_.next_state());
-    double largest = 0.0, moved = 0.0;
-    for (std::size_t i = 0; i < begun.size(); ++i) {
-      largest = std::max(largest, std::abs(begun[i]));
-      moved = std::max(moved, std::abs(begun[i] - given->second[given->second.size() == 1 ? 0 : i]));
-    }
-    if (moved <= kRounding * largest) continue;
-    given->second = begun;
-    bound.push_back(entry.name);
-  }
-  return bound;
-}
-
 void RestingLaw::sweep_joint(std::size_t joint, FeedbackMargin& fastest) {
   std::vector<double> q = fastest.q;
   for (int place = 0; place <= kPlaces; ++place) {
@@ -298,23 +272,6 @@ bool RestingLaw::differentiate(std::vector<double>& q, std::vector<double>& inpu
     }
   }
   return true;
-}
-
-std::optional<Note> bind_estimates(const std::shared_ptr<const Library>& library, const std::string& law,
-                                   const NamedValues& gains, const Options& options, NamedValues& initial_state) {
-  const thunder_law& data = library->law(law);
-  const Entries entries{data.state};
-  const auto is_bound = [&](const thunder_entry& entry) {
-    return (entry.flags & THUNDER_ENTRY_BOUNDED) != 0 && initial_state.count(entry.name) != 0;
-  };
-  if (std::none_of(entries.begin(), entries.end(), is_bound)) return std::nullopt;
-  const std::vector<std::string> bound =
-      RestingLaw(library, law, all_gains(data, gains), initial_state, options).bind(initial_state);
-  if (bound.empty()) return std::nullopt;
-  std::string names;
-  for (const std::string& name : bound) names += (names.empty() ? "" : ", ") + name;
-  return Note{"first_estimates", "the loop does not bear the first estimates beside the observer: " + names +
-                                     " begin with less inertia, nearer to the robot file; disturbance=none bears more"};
 }
 
 void check_feedback(const std::shared_ptr<const Library>& library, const std::string& law,

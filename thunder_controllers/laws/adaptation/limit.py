@@ -33,13 +33,24 @@ at a corner of the bounds; diagonal changes, as a payload makes them, add a thir
 """
 
 BESIDE_OBSERVER = 0.06
-"""The same where an observer feeds M̂ back, too: a loop whose T_total is 4.6 ms bears 0.34 in all, and uses 0.23.
+"""The same of inertias in use where an observer feeds M̂ back, too.
 
-With BEARABLE the rotor of a wrist that sticks went to three times what it is.
+A loop whose T_total is 4.6 ms bears 0.34 in all, and uses 0.23. With BEARABLE the rotor of a wrist that sticks went to
+three times what it is.
 """
 
 TINY = 1e-9
 """Keeps quotients finite."""
+
+
+def bandwidth_beside(K_o: SX, Lambda: SX) -> SX:
+    """Return the bandwidth that bounds inertias in use beside an observer [1/s]: M̂K_o feeds velocity back, as M̂Λ does.
+
+    Args:
+        K_o: Of the observer [1/s].
+        Lambda: Bandwidths of the law's error, of any size [1/s].
+    """
+    return SX(BEARABLE / BESIDE_OBSERVER * (ca.mmax(Lambda) + K_o))
 
 
 class AdaptationLimit:

@@ -83,9 +83,13 @@ class PredictionError:
                 unit="1/s",
                 doc="Of the filter of effort and regressor whose difference adapts the estimates.",
             )
-        momentum, rest = first = _momentum_and_rest(robot, signals.q, signals.qd, links, rotors)
+        known = SX.sym("rotors", n)
+        momentum, rest = first = _momentum_and_rest(
+            robot, signals.q, signals.qd, links, None if rotors is None else known
+        )
         if rotors is not None:  # a state starts from no other state: with the rotors of the file
-            first = ca.substitute(first, [rotors], [ca.densify(robot.rotor_inertias)])
+            first = ca.substitute([momentum, rest], [known], [SX(ca.densify(robot.rotor_inertias))])
+            momentum, rest = ca.substitute([momentum, rest], [known], [rotors])
         if motion is not None:
             momentum, rest = ca.substitute([momentum, rest], [signals.q, signals.qd], list(motion))
         x = signals.state(

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from thunder_controllers.laws.outside.contact import ContactDetection
-from thunder_controllers.laws.outside.observer import MomentumObserver
+from thunder_controllers.laws.outside.observer import MomentumObserver, observer_bandwidth_gain
 from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth, integral_bandwidth
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
@@ -33,6 +33,13 @@ UNLIMITED = 50.0
 def is_observed(options: Options) -> bool:
     """Return whether an observer takes disturbances up."""
     return bool(options[OPTION.name] == "observed")
+
+
+def observer_bandwidth(
+    signals: Signals, options: Options, bandwidth: Callable[[RobotExpressions], float] = disturbance_bandwidth
+) -> SX | None:
+    """Declare K_o [1/s] where an observer takes disturbances up; its default of a robot is asked only there."""
+    return observer_bandwidth_gain(signals, bandwidth(signals.robot)) if is_observed(options) else None
 
 
 def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:

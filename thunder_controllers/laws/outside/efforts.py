@@ -9,8 +9,7 @@ import casadi as ca
 from thunder_controllers.laws.outside import contact, disturbance
 from thunder_controllers.laws.outside.contact import ContactDetection
 from thunder_controllers.laws.outside.disturbance import Disturbance
-from thunder_controllers.laws.outside.observer import OBSERVER_BANDWIDTH
-from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth
+from thunder_controllers.laws.outside.observer import observer_bandwidth_gain
 from thunder_controllers.laws.parts.split_dynamics import SplitDynamics
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Options, Signals
@@ -34,7 +33,6 @@ class OutsideEfforts:
         model: What is adapted, friction too.
         s: q̇_r − q̇, (n,).
         feedback: Effort that the law has beside the model's, K_d s, and d̂, (n,).
-        fastest: Largest eigenvalue of M⁻¹K_d that the loop bears, K_o included [1/s].
 
     Attributes:
         effort: d̂, (n,) [N·m or N].
@@ -52,14 +50,12 @@ class OutsideEfforts:
         model: SplitDynamics,
         s: SX,
         feedback: SX | float = 0.0,
-        fastest: float = FASTEST["default"],
     ) -> None:
         self._model, self._s, self._contact, self.telemetry = model, s, None, dict[str, SX]()
-        is_observed, touched = disturbance.is_observed(options), options[contact.OPTION.name]
-        self._observer = None
-        if is_observed or touched != "none":
-            bandwidth = disturbance_bandwidth(robot, fastest) if is_observed else OBSERVER_BANDWIDTH
-            self._observer = model.observer(bandwidth, is_observed)
+        touched, self._observer = options[contact.OPTION.name], model.observer
+        if self._observer is None and touched != "none":
+            self._observer = model.looking_observer(observer_bandwidth_gain(signals))
+        if self._observer is not None:
             doc = "Effort of each joint from outside, as the estimates in use have it."
             signals.describe_telemetry("external_torque", size=robot.n, unit="N·m|N", doc=doc)
             self.telemetry["external_torque"] = self._observer.residual
@@ -68,15 +64,14 @@ class OutsideEfforts:
                 raise options.error("contact=freeze where nothing adapts", "contact=observe")
             self._contact = ContactDetection(signals, self._observer, model.rubs)
             self.telemetry |= self._contact.telemetry
-        self._hears = self._observer if is_observed else None
-        self._disturbance = Disturbance(signals, options, model.effort + feedback, self._hears, self._contact)
+        self._disturbance = Disturbance(signals, options, model.effort + feedback, model.observer, self._contact)
         self.telemetry |= self._disturbance.telemetry
         self.effort = self._disturbance.effort
 
     def step(self, next_state: Mapping[str, SX]) -> dict[str, SX]:
         """Return the next state of the law: with that of the estimates, of what is here, and of what is given."""
         model, contact = self._model, self._contact
-        found = model.step(self._s, self._hears)
+        found = model.step(self._s)
         found |= self._disturbance.next_state
         if contact is not None:
             found |= {name: ca.if_else(contact.is_touched, now, found[name]) for name, now in model.estimates.items()}

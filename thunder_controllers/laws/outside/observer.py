@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from thunder_controllers.laws.adaptation.limit import BEARABLE, BESIDE_OBSERVER, TINY
+from thunder_controllers.laws.adaptation.limit import TINY
 from thunder_controllers.laws.adaptation.prediction import PredictionError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
@@ -18,6 +18,12 @@ OBSERVER_BANDWIDTH = 50.0
 """Default of K_o [1/s] where the residual is only looked at."""
 
 
+def observer_bandwidth_gain(signals: Signals, default: float = OBSERVER_BANDWIDTH) -> SX:
+    """Declare the gain observer_bandwidth, K_o [1/s]."""
+    doc = "K_o of the momentum observer."
+    return signals.gain("observer_bandwidth", default=default, bounds=(1e-3, 1e3), unit="1/s", doc=doc)
+
+
 class MomentumObserver:
     """r = K_o(p − p(0) − ∫(τ + Ĉᵀq̇ − Ĝ − τ̂_f + r)), p = M̂ q̇   [De Luca & Mattone 2003].
 
@@ -26,15 +32,15 @@ class MomentumObserver:
     regressor of the dynamics through the same filter, r = −W π̃ + the effort from outside through it.
 
     Args:
-        signals: Where the gain observer_bandwidth and the states of the filter are declared.
+        signals: Where the states of the filter are declared.
+        K_o: Bandwidth [1/s].
         links: Indices of the adapted links.
         pi: π̂ (10 k,).
         loss: τ̂_f + ô (n,), friction and offsets as the estimates in use have them.
         rotors: Reflected inertias (n,) that are estimated, instead of those of the robot file.
-        bandwidth: Default of K_o [1/s].
 
     Attributes:
-        K_o: Bandwidth [1/s].
+        K_o: As given.
         W: (n, 10 k).
         residual: r, (n,) [N·m or N].
         next_state: Next values of all states that were declared so far.
@@ -44,29 +50,17 @@ class MomentumObserver:
         self,
         robot: RobotExpressions,
         signals: Signals,
+        K_o: SX,
         links: Sequence[int],
         pi: SX,
         loss: SX,
         rotors: SX | None = None,
-        bandwidth: float = OBSERVER_BANDWIDTH,
     ) -> None:
-        self._signals = signals
+        self.K_o, self._signals = K_o, signals
         self._inputs = robot, signals, links, pi, loss, rotors
         self.next_state: dict[str, SX] = {}
-        self.K_o = signals.gain(
-            "observer_bandwidth", default=bandwidth, bounds=(1e-3, 1e3), unit="1/s", doc="K_o of the momentum observer."
-        )
-        prediction = self._predicted("observer_", self.K_o)
+        prediction = self._predicted("observer_", K_o)
         self.residual, self.W = -prediction.error, prediction.W
-
-    def feedback_beside(self, Lambda: SX, sharing: float = 1.0) -> SX:
-        """Return the bandwidth that bounds estimates of inertia [1/s]: M̂ K_o is a feedback of velocity, as M̂Λ is.
-
-        Args:
-            Lambda: Bandwidths of the law's error, of any size [1/s].
-            sharing: How many estimates have to share what the loop bears.
-        """
-        return SX(BEARABLE / BESIDE_OBSERVER * (ca.mmax(Lambda) + sharing * self.K_o))
 
     def told(self, K_d: SX) -> SX:
         """Return −ρ K_d⁻¹r, what adapts the estimates below s (n,); declares the gain handover, ρ.

@@ -33,12 +33,14 @@ class RotorAdaptation:
     Attributes:
         estimate: Î_a (n,).
         nominal: Of the robot file, zero where it is unknown.
+        sure: What they have at least (n,), by which the bound exceeds the file's.
     """
 
     def __init__(
         self, robot: RobotExpressions, signals: Signals, qdd_r: SX, gate: SX, chosen: NDArray[np.bool_]
     ) -> None:
         self.nominal = np.nan_to_num(robot.model.rotor_inertias)
+        self.sure = SX(self.nominal)
         self.estimate = signals.state(
             "rotor_hat",
             size=robot.n,
@@ -76,9 +78,9 @@ class RotorAdaptation:
             limit: What slows each joint's adaptation where it would be too fast for its damping.
         """
         moved = limit.moved(self.estimate, self._regressor, self._rates, s, K_d)
-        return self.bounded(moved, Lambda, SX(self.nominal))
+        return self.bounded(moved, Lambda)
 
-    def bounded(self, inertia: SX, Lambda: SX, sure: SX) -> SX:
-        """I_a, (n,), not negative, and above what is `sure` (n,) by no more than the loop bears."""
-        most = sure + self._inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY))
+    def bounded(self, inertia: SX, Lambda: SX) -> SX:
+        """I_a, (n,), not negative, and above what is `sure` by no more than a loop of bandwidths Λ bears."""
+        most = self.sure + self._inertia * (BEARABLE / (ca.mmax(Lambda) * self._dt + TINY))
         return SX(ca.fmin(ca.fmax(inertia, 0.0), most))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation import mask
-from thunder_controllers.laws.adaptation.limit import AdaptationLimit
+from thunder_controllers.laws.adaptation.limit import AdaptationLimit, bandwidth_beside
 from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
 from thunder_controllers.laws.outside.observer import MomentumObserver
@@ -51,6 +51,9 @@ class SplitDynamics:
     by 0.05 kg·m. So Y_g = Y_0 + g (Y_u − Y_0), Y_0 = Y_u at rest, g rises smoothly from zero to one where
     ‖q̇_r‖ goes from the gain `rest_speed` to twice that.
 
+    Beside an observer M̂ and Ĉ, which feed the measured velocity back, have the inertias of the estimates as far as the
+    loop bears them (`bandwidth_beside`). The rest is fed forward, along the reference velocity: as if q̇ were q̇_r.
+
     Args:
         signals: Where estimates and their gains are declared, if there are any.
         qd_r: Reference velocity of the joints (n,).
@@ -59,7 +62,7 @@ class SplitDynamics:
         feedback: What of qd_r feeds positions back, (n,).
         K_d: The law's feedback on s, (n,) or one for all.
         Lambda: Bandwidths of its error, of any size [1/s].
-        is_observed: Whether an observer takes up what is not yet learned.
+        K_o: Bandwidth of the observer that takes up what is not yet learned, if there is one [1/s].
 
     Attributes:
         links: Indices of the adapted ones.
@@ -69,6 +72,7 @@ class SplitDynamics:
         effort: τ.
         gate: g, if anything adapts that it is for.
         limit: What slows adaptation down, if anything adapts.
+        observer: Of what the estimates in use do not explain, if its residual is fed back.
         telemetry: What the scheme reports.
 
     Raises:
@@ -86,9 +90,9 @@ class SplitDynamics:
         feedback: SX,
         K_d: SX,
         Lambda: SX,
-        is_observed: bool = False,
+        K_o: SX | None = None,
     ) -> None:
-        self._robot, self._signals, self._K_d, self._Lambda = robot, signals, K_d, Lambda
+        self._robot, self._signals, self._K_d = robot, signals, K_d
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
         if not adapts and named != (None, None):
@@ -105,21 +109,17 @@ class SplitDynamics:
         if "rotor_hat" in chosen:
             self._rotors = RotorAdaptation(robot, signals, qdd_r, gate, chosen["rotor_hat"])
             self._adapts("rotor_hat", self._rotors.estimate, self._rotors.nominal)
-        known = [i for i in range(robot.n) if i not in self.links]
-        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self.estimates.get("rotor_hat"))
         self.friction: FrictionAdaptation | None = None
         if "friction_hat" in chosen:
             moves = chosen["friction_hat"]
-            gamma = PATIENT * GAMMA if is_observed else GAMMA
+            gamma = GAMMA if K_o is None else PATIENT * GAMMA
             self.friction = FrictionAdaptation(robot, signals, qd_r, moves, feedback, K_d, Lambda, gamma)
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
-            self.effort += self.friction.effort
         self._offsets: OffsetAdaptation | None = None
         if "offset_hat" in chosen:
             self._offsets = OffsetAdaptation(robot, signals, qd_r, chosen["offset_hat"])
             self._adapts("offset_hat", self._offsets.estimate, self._offsets.nominal)
         self.offsets = self.estimates.get("offset_hat", SX(model.effort_offsets))
-        self.effort += self.offsets
         self._scheme: Adaptation | None = None
         if adapts:
             adapted = Adapted(self.friction, self._rotors, self._offsets, chosen)
@@ -133,39 +133,59 @@ class SplitDynamics:
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
             self.telemetry = self._scheme.telemetry
+        sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
+        self._Lambda = self._bandwidth = sharing * Lambda
+        self._used, beyond = dict(self.estimates), SX.zeros(robot.n)
+        if K_o is not None:
+            (along,) = ca.substitute([qdd_r], [qd], [qd_r])
+            self._bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
+            if self._scheme:
+                pi, borne = self._scheme.estimate, self._scheme.borne(self._bandwidth)
+                beyond += robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links) @ (pi - borne)
+                self._used["pi_hat"] = borne
+            if self._rotors:
+                rotors, borne = self._rotors.estimate, self._rotors.bounded(self._rotors.estimate, self._bandwidth)
+                beyond += along * (rotors - borne)
+                self._used["rotor_hat"] = borne
+        known = [i for i in range(robot.n) if i not in self.links]
+        self.effort = (
+            robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self._used.get("rotor_hat")) + self.offsets + beyond
+        )
+        if self.friction:
+            self.effort += self.friction.effort
+        if self._scheme:
             rest = SX.zeros(robot.n)
             Y_u = robot.slotine_li_regressor(q, qd, qd_r, qdd_r, self.links)
             self._Y_0 = Y_0 = robot.slotine_li_regressor(q, rest, rest, rest, self.links)
-            self.effort += Y_u @ self._scheme.estimate + self._scheme.feedforward(qd_r, qdd_r)
+            self.effort += Y_u @ self._used["pi_hat"] + self._scheme.feedforward(qd_r, qdd_r)
             self._Y_g = Y_0 + gate * (Y_u - Y_0)
         self.limit: AdaptationLimit | None = None
         if self.estimates:
             self._robustness = Robustness(signals)
             self.limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
+        self.observer: MomentumObserver | None = None
+        if K_o is not None:  # F̂_C tanh(q̇/v_s) through the observer is a feedback of velocity that no loop bears
+            fed_forward = self.offsets + beyond + (0.0 if self.friction is None else self.friction.effort)
+            self.observer = self._observer(K_o, fed_forward)
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
 
-    def observer(self, bandwidth: float, takes_up: bool) -> MomentumObserver:
-        """Return the observer of what these estimates do not explain.
+    def looking_observer(self, K_o: SX) -> MomentumObserver:
+        """Return an observer whose residual is only looked at; it knows friction at the measured velocity.
 
         Args:
-            bandwidth: Default of its K_o [1/s].
-            takes_up: Whether its residual is fed back. Then it has what the law feeds forward of friction, which does
-                not depend on q̇: F̂_C tanh(q̇/v_s) through the observer is a feedback of velocity that no loop bears. All
-                other friction is a part of the residual.
+            K_o: Its bandwidth [1/s].
         """
-        if takes_up:
-            loss = self.offsets + (0.0 if self.friction is None else self.friction.effort)
-        else:
+        loss = self.rubs + self.offsets
+        if self.friction is None:
             known = FrictionTerms(self._robot, self._signals.qd).torque(self._signals.qd)
-            loss = self.rubs + self.offsets
-            loss += known - self._robot.model.effort_offsets if self.friction is None else 0.0
-        if takes_up:  # M̂K_o of an inertia that is not there is a feedback of velocity, from the first step on
-            for name in self.estimates:
-                self._signals.bound_at_start(name)
-        pi, rotors = self.estimates.get("pi_hat", SX(0, 1)), self.estimates.get("rotor_hat")
-        return MomentumObserver(self._robot, self._signals, self.links, pi, loss, rotors, bandwidth=bandwidth)
+            loss += known - self._robot.model.effort_offsets
+        return self._observer(K_o, loss)
+
+    def _observer(self, K_o: SX, loss: SX) -> MomentumObserver:
+        pi, rotors = self._used.get("pi_hat", SX(0, 1)), self._used.get("rotor_hat")
+        return MomentumObserver(self._robot, self._signals, K_o, self.links, pi, loss, rotors)
 
     @property
     def rubs(self) -> SX:
@@ -174,22 +194,20 @@ class SplitDynamics:
             return SX.zeros(self._robot.n)
         return SX(ca.densify(self.friction.measured[0] @ self.friction.estimate))
 
-    def step(self, s: SX, observer: MomentumObserver | None = None) -> dict[str, SX]:
+    def step(self, s: SX) -> dict[str, SX]:
         """Next state of the estimates.
+
+        An observer takes up what the estimates do not explain, so that s does not show it: by its residual r they adapt
+        as well, π̂̇ = Γ⁻¹(Y_gᵀs − W_gᵀR r), as `MomentumObserver.told` has R r. Like Y_g, W_g is gravity's regressor at
+        rest. A scheme that predicts the effort has an error like r by itself.
 
         Args:
             s: q̇_r − q̇, (n,).
-            observer: Takes up what the estimates do not explain, so that s does not show it: by its residual r they
-                adapt as well, π̂̇ = Γ⁻¹(Y_gᵀs − W_gᵀR r), as `MomentumObserver.told` has R r. Like Y_g, W_g is gravity's
-                regressor at rest. A scheme that predicts the effort has an error like r by itself.
         """
         found: dict[str, SX] = {}
-        sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
-        K_d, Lambda = self._K_d, sharing * self._Lambda
+        K_d, observer = self._K_d, self.observer
         if self.limit is None:
             return found
-        if observer is not None:
-            Lambda = observer.feedback_beside(Lambda, sharing)
         s = self._robustness.outside_dead_zone(s)
         regressor = self._Y_g if self._scheme else SX(0, 0)
         if observer is not None and not (self._scheme and self._scheme.predicts):
@@ -199,9 +217,9 @@ class SplitDynamics:
         if self.friction:
             found |= self.friction.step(s, K_d, self.limit)
         if self._scheme:
-            found |= self._scheme.step(regressor, s, K_d, Lambda)
+            found |= self._scheme.step(regressor, s, K_d, self._Lambda)
         if self._rotors and "rotor_hat" not in found:
-            found["rotor_hat"] = self._rotors.step(s, K_d, Lambda, self.limit)
+            found["rotor_hat"] = self._rotors.step(s, K_d, self._Lambda, self.limit)
         if self._offsets and "offset_hat" not in found:
             found["offset_hat"] = self._offsets.step(s, K_d, self.limit)
         return found | {name: self._settled(name, found[name]) for name in self.estimates}

@@ -8,6 +8,7 @@ from functools import cached_property
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.bodies import CONSISTENCY
+from thunder_controllers.laws.adaptation.limit import bandwidth_beside
 from thunder_controllers.laws.adaptation.scheme import Adaptation
 from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts.gate import motion
@@ -74,15 +75,22 @@ class AdaptedLinks:
         robot, scheme = self._robot, self._scheme
         return robot.dynamics if scheme is None else estimated(robot, self._signals.q, self.links, scheme.estimate)
 
-    def observer(self, loss: SX, bandwidth: float) -> MomentumObserver:
+    def observer(self, K_o: SX, loss: SX, Lambda: SX | float = 0.0) -> MomentumObserver:
         """Return the observer of what the model in use does not explain.
 
+        Its M̂ has inertias as far as the loop bears M̂K_o; the effort of the rest is that along the reference.
+
         Args:
+            K_o: Its bandwidth [1/s].
             loss: Friction and offsets that the law feeds forward (n,).
-            bandwidth: Default of its K_o [1/s].
+            Lambda: Bandwidths of the law's error where links adapt, of any size [1/s].
         """
-        pi = self._scheme.estimate if self._scheme else SX(0, 1)
-        return MomentumObserver(self._robot, self._signals, self.links, pi, loss, bandwidth=bandwidth)
+        signals, pi = self._signals, SX(0, 1)
+        if self._scheme:
+            reference, pi = signals.reference, self._scheme.borne(bandwidth_beside(K_o, SX(Lambda)))
+            along = self.regressor(signals.q, reference.qd, reference.qd, reference.qdd)
+            loss = loss + along @ (self._scheme.estimate - pi)
+        return MomentumObserver(self._robot, signals, K_o, self.links, pi, loss)
 
     @property
     def predicts(self) -> bool:

@@ -23,7 +23,6 @@ extern "C" {
 #define THUNDER_ENTRY_AGE 16       /* measurements: time [s] since the entry before it was measured; a host fills it in   */
 #define THUNDER_ENTRY_MEASURED 32  /* telemetry: outside [lower, upper] a law goes without what it measures; a host says so */
 #define THUNDER_ENTRY_JOINTS 64    /* gains: a value for each joint, in the order of joint_names                          */
-#define THUNDER_ENTRY_BOUNDED 128  /* state: an estimate that a host begins with as a step at rest leaves it             */
 
 /* One named, shaped, unit-bearing block of a flat vector. */
 typedef struct thunder_entry {

@@ -137,6 +137,8 @@ class LeastSquaresAdaptation(Adaptation):
         self._away = SX(self._scale * self._told.z)
         self._estimates.sure = ca.fmax(self._surely(ca.fabs(self._away))[:size], self._turned_by_masses())
         self._estimates.beyond = self._turned_by_rotors(robot, links)
+        if adapted.rotors:
+            adapted.rotors.sure += self._surely(self._away)[self._rotors]
         self._report(body)
 
     def _surely(self, away: SX) -> SX:
@@ -203,8 +205,7 @@ class LeastSquaresAdaptation(Adaptation):
             by_error = offsets.step(s, K_d, self.limit)
             found["offset_hat"] = offsets.bounded(by_error + self._following(self._offsets, offsets))
         if rotors:
-            known = SX(rotors.nominal) + self._surely(self._away)[self._rotors]
-            found["rotor_hat"] = rotors.bounded(rotors.estimate + self._following(self._rotors, rotors), Lambda, known)
+            found["rotor_hat"] = rotors.bounded(rotors.estimate + self._following(self._rotors, rotors), Lambda)
         return found | self._next
 
     def _following(self, part: slice, estimates: Followed) -> SX:

@@ -77,10 +77,6 @@ class RestingLaw {
   /// puts estimates into the bounds that it keeps. Not what it began with, which a law may take for known.
   bool adapt(const thunder_entry& entry, const std::vector<double>& values);
 
-  /// Replace estimates that are THUNDER_ENTRY_BOUNDED, of those given, by what a step at rest makes of them, with the effort
-  /// that the law itself holds the arm with: nothing adapts, and what is within the bounds stays. Returns their names.
-  std::vector<std::string> bind(NamedValues& estimates);
-
  private:
   void sweep_joint(std::size_t joint, FeedbackMargin& fastest);
   void look(const std::vector<double>& q, FeedbackMargin& fastest);
@@ -103,11 +99,6 @@ class RestingLaw {
   std::vector<double> velocity_;  ///< ∂τ/∂q̇ at the pose that was looked at last, as Feedback has it
   std::optional<FeedbackMargin> adding_;
 };
-
-/// `initial_state` with estimates as `RestingLaw::bind` has them, and a note of those that it has changed. Throws as
-/// RestingLaw does.
-std::optional<Note> bind_estimates(const std::shared_ptr<const Library>& library, const std::string& law,
-                                   const NamedValues& gains, const Options& options, NamedValues& initial_state);
 
 /// Whether a law measures the motors of elastic joints. What it makes of their links alone says nothing of the loop, so no
 /// margin is looked at.
