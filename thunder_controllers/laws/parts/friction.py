@@ -14,6 +14,7 @@ from thunder_dynamics.law import Option, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
+FloatArray = NDArray[np.float64]
 
 GATE_SPEED = 2.0 * SMOOTHING_VELOCITY
 """Default of the gains `friction_speed` and `offset_speed` [rad/s or m/s]: where tanh(q̇_r / v_s) is 96 % of a sign."""
@@ -25,11 +26,13 @@ A loop of 1 kHz with 2 ms of delay and differenced velocities, whose K_d is 230/
 phase, of an arm that is a fifth lighter 0.16.
 """
 
-GAMMA, PATIENT = 0.02, 10.0
-"""Default Γ_f of viscous [rad²/(N·m·s²)] and Coulomb friction [1/(N·m)], and times that beside an observer.
+GAMMA, PATIENCE = 0.02, 2.0
+"""Default Γ_f of viscous [rad²/(N·m·s²)] and Coulomb friction [1/(N·m)]; and Γ_f K_d beside an observer [rad/s, s/rad].
 
-There nothing is lost by waiting, as the observer takes friction up until it is learned. What a payload does to slow
-joints looks like friction at first: with GAMMA a j2s6 that sticks learns seven times what a wrist has.
+There a joint that turns with v [rad/s] learns its viscous friction in PATIENCE/v² seconds, and Coulomb friction in
+PATIENCE, whatever its size. Nothing is lost by waiting, as the observer takes friction up until it is learned. What a
+payload does to slow joints looks like friction at first: with GAMMA a j2s6 that sticks learns seven times what a wrist
+has, and with ten times GAMMA an xArm7 does not unlearn in 14 s what its file has too much.
 """
 
 MAXIMUM = 50.0
@@ -113,7 +116,7 @@ class FrictionAdaptation:
         feedback: SX,
         K_d: SX,
         Lambda: SX,
-        gamma: float = GAMMA,
+        gamma: float | FloatArray = GAMMA,
     ) -> None:
         n = robot.n
         links = robot.model.links
@@ -132,7 +135,12 @@ class FrictionAdaptation:
         )
         gammas = [
             signals.gain(
-                f"gamma_{what}", default=gamma, bounds=(1e-6, 1e9), unit=unit, doc=f"Γ of the {what} friction."
+                f"gamma_{what}",
+                size="joints",
+                default=gamma,
+                bounds=(1e-6, 1e9),
+                unit=unit,
+                doc=f"Γ of {what} friction.",
             )
             for what, unit in (("viscous", "rad²/(N·m·s²)"), ("coulomb", "1/(N·m)"))
         ]
@@ -146,7 +154,7 @@ class FrictionAdaptation:
         self._upper = signals.gain(
             "friction_upper", size=2 * n, default=upper, bounds=(0.0, 1e4), unit=units, doc="Upper bounds of φ̂."
         )
-        self.rates = chosen.astype(float) * ca.vertcat(*(ca.repmat(reciprocal(one), n) for one in gammas))
+        self.rates = chosen.astype(float) * ca.vertcat(*map(reciprocal, gammas))
         stiffness = self.estimate[n:] * (ca.mmax(Lambda) * signals.dt / SMOOTHING_VELOCITY)
         share = ca.fmin(1.0, STEEPEST * K_d * reciprocal(stiffness + TINY))
         direction = qd_r - (1.0 - share) * feedback

@@ -14,7 +14,8 @@ from thunder_controllers.laws.adaptation.robustness import Robustness
 from thunder_controllers.laws.adaptation.scheme import Adaptation, Adapted
 from thunder_controllers.laws.outside.observer import MomentumObserver
 from thunder_controllers.laws.parts import friction
-from thunder_controllers.laws.parts.friction import GAMMA, PATIENT, FrictionAdaptation, FrictionTerms, OffsetAdaptation
+from thunder_controllers.laws.parts.friction import GAMMA, PATIENCE, FrictionAdaptation, FrictionTerms, OffsetAdaptation
+from thunder_controllers.laws.parts.gains import damping_by_inertia
 from thunder_controllers.laws.parts.gate import motion
 from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_dynamics.expressions import RobotExpressions
@@ -112,7 +113,7 @@ class SplitDynamics:
         self.friction: FrictionAdaptation | None = None
         if "friction_hat" in chosen:
             moves = chosen["friction_hat"]
-            gamma = GAMMA if K_o is None else PATIENT * GAMMA
+            gamma = GAMMA if K_o is None else PATIENCE / damping_by_inertia(robot)
             self.friction = FrictionAdaptation(robot, signals, qd_r, moves, feedback, K_d, Lambda, gamma)
             self._adapts("friction_hat", self.friction.estimate, self.friction.nominal)
         self._offsets: OffsetAdaptation | None = None
