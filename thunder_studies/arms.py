@@ -102,15 +102,17 @@ def _engine(file: Path) -> Mapping[str, Any]:
 
 
 def described(arm: Arm, file: Path, law: str) -> Mapping[str, Any]:
-    """Keys of a scenario: robot, plant and law."""
-    is_cartesian = law.startswith("cartesian")
+    """Keys of a scenario: robot, plant and law, without an observer, as the scenarios of the demonstrations have it."""
+    options = {"task": arm.task} if law.startswith("cartesian") and arm.task != "pose" else {}
+    if law == "cartesian_backstepping":
+        options["disturbance"] = "none"
     reading = {"locked_joints": dict.fromkeys(arm.locked, 0.0)} if arm.locked else {}
     return {
         "robot": str(file),
         "robot_options": reading,
         "ee_link": arm.ee_link,
         "plant": {**_engine(file), "urdf": str(file), "velocity": "differences"},
-        "law": {"name": law, "options": {"task": arm.task} if is_cartesian and arm.task != "pose" else {}},
+        "law": {"name": law, "options": options},
         "check_reference": False,
         "duration": DURATION,
     }

@@ -75,7 +75,7 @@ def test_the_scenarios_own_law_has_its_options_unless_others_are_given(tmp_path:
         "cartesian_backstepping:friction=adapted",
     ]
     options = [case.config.law.options for case in plan.group.cases]
-    assert options == [{"adapted_links": ["panda_link7"]}, {"friction": "adapted"}]
+    assert options == [{"adapted_links": ["panda_link7"], "disturbance": "none"}, {"friction": "adapted"}]
     assert plan.notes == ()
 
 

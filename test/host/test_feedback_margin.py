@@ -48,8 +48,9 @@ MOMENTS = [4, 7, 9]
 
 @pytest.fixture(scope="module")
 def library(build_cache: Path) -> Library:
-    """The Panda, with both laws, adapting its last link."""
-    return Library(build(load_robot("panda"), LAWS) / "libpanda.so")
+    """The Panda, with both laws, adapting its last link, without an observer, whose filter turns the phase."""
+    laws = [(law, {"disturbance": "none"}) for law in LAWS]
+    return Library(build(load_robot("panda"), laws) / "libpanda.so")
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,7 @@ def test_gains_that_are_ten_times_as_high_are_noted(library: Library) -> None:
 def test_beside_an_observer_its_bandwidth_is_lowered_as_well(build_cache: Path) -> None:
     """M̂K_o is a feedback of the velocity as K_d is, and the factor of the note is that of both."""
     law = "cartesian_backstepping"
-    observed = Library(build(load_robot("panda"), [(law, {"disturbance": "observed"})]) / "libpanda.so")
+    observed = Library(build(load_robot("panda"), [law]) / "libpanda.so")
     gains = {name: 3.0 * default(observed, law, name) for name in ("K_d", "observer_bandwidth")}
     (note,) = notes(observed, law, gains)
     assert "; lower it (damping gains and observer_bandwidth) by a factor of " in note

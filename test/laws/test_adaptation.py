@@ -362,5 +362,5 @@ def test_the_cartesian_law_takes_every_scheme_and_its_fixed_form_has_no_estimate
 ) -> None:
     law = build_law(panda, scheme, "cartesian_backstepping", friction="adapted")
     assert {"pi_hat", "friction_hat"} <= {entry.name for entry in law.state}
-    fixed = build_law(panda, "none", "cartesian_backstepping")
+    fixed = build_law(panda, "none", "cartesian_backstepping", disturbance="none")
     assert [entry.name for entry in fixed.state] == ["damping"]

@@ -17,6 +17,8 @@ from thunder_dynamics.law import Law
 from thunder_dynamics.spatial import rot_axis
 
 DT = 1e-3
+ALONE = {"disturbance": "none"}
+"""What the docstring states, without an observer: test_disturbance.py has its part."""
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +28,18 @@ def robot() -> RobotExpressions:
 
 @pytest.fixture(scope="module")
 def law(robot: RobotExpressions) -> Law:
-    return cartesian_backstepping(robot, {})
+    return cartesian_backstepping(robot, ALONE)
 
 
 @pytest.fixture(scope="module")
 def clamped(robot: RobotExpressions) -> Law:
     """Its estimates are bounded component by component, and need not be those of a body."""
-    return cartesian_backstepping(robot, {"adaptation": "projected"})
+    return cartesian_backstepping(robot, {**ALONE, "adaptation": "projected"})
 
 
 @pytest.fixture(scope="module")
 def law_of_all(robot: RobotExpressions) -> Law:
-    return cartesian_backstepping(robot, {"adapted_links": "all"})
+    return cartesian_backstepping(robot, {**ALONE, "adapted_links": "all"})
 
 
 class Motion:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from functools import partial
 
 from thunder_controllers.laws.kinematic_loop import loop
-from thunder_controllers.laws.outside import disturbance, efforts
+from thunder_controllers.laws.outside import contact, disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
 from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, disturbance_bandwidth, joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 
-@takes(*split_dynamics.OPTIONS, PROFILE, loop.OPTION, *efforts.OPTIONS)
+@takes(*split_dynamics.OPTIONS, PROFILE, loop.OPTION, contact.OPTION, disturbance.OBSERVED)
 def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     """Track a pose with estimated inertial parameters.
 
         q̇_r = κ (J⁺ L⁻¹(Lᵀ ξ_d + Λ e) + (1 − J⁺J) ν k_n (q_home − q)),   q̈_r = d/dt q̇_r exactly,   s = q̇_r − q̇
-        τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e,            π̂̇ = Γ⁻¹ Y_uᵀ s
+        τ    = Y_u π̂ + (Y_k π_k) + K_d s + Jᵀ Lᵀ K_p e + d̂,        π̂̇ = Γ⁻¹ Y_uᵀ s
 
-    V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is damped near
-    singularities and ν < 1 there, κ < 1 where a joint would come near its speed limit, and the feedback of far poses is
-    bounded, as is adaptation that is too eager for the damping.
+    d̂ takes up what no parameter explains, and the estimates learn from it: by default an observer, see `Disturbance`.
+    Without it V = ½ eᵀK_p e + ½ sᵀM s + ½ π̃ᵀΓπ̃ falls at the rate −eᵀK_p Λ e − sᵀK_d s where nothing is bounded: J⁺ is
+    damped near singularities and ν < 1 there, κ < 1 where a joint would come near its speed limit, and the feedback of
+    far poses is bounded, as is adaptation that is too eager for the damping.
 
     Args:
         robot: At least as many joints on the path to its end effector as the task has rows.

@@ -47,7 +47,8 @@ def robot_of(name: str) -> RobotExpressions:
 
 @cache
 def law_of(name: str, option: str) -> Law:
-    return cartesian_backstepping(robot_of(name), {"kinematics": option, "adaptation": "projected"})
+    options = {"kinematics": option, "adaptation": "projected", "disturbance": "none"}
+    return cartesian_backstepping(robot_of(name), options)
 
 
 def with_tool(model: RobotModel, kappa: FloatArray) -> RobotModel:
@@ -235,7 +236,7 @@ def test_with_the_lengths_of_the_file_and_the_exact_position_it_is_the_law_that_
     option: str, seed: int
 ) -> None:
     robot, rng = robot_of("panda"), np.random.default_rng(seed)
-    plain = cartesian_backstepping(robot, {"adaptation": "projected"})
+    plain = cartesian_backstepping(robot, {"adaptation": "projected", "disturbance": "none"})
     q = np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.6, 0.5]) + rng.uniform(-0.2, 0.2, 7)
     qd = rng.uniform(-0.5, 0.5, 7)
     T = evaluate(robot, "T_0_ee", {"q": q})
@@ -403,7 +404,7 @@ def test_signals_of_adapted_kinematics_are_declared() -> None:
 
 
 def test_a_law_that_knows_its_kinematics_measures_no_position() -> None:
-    law = cartesian_backstepping(robot_of("panda"), {"kinematics": "known"})
+    law = cartesian_backstepping(robot_of("panda"), {"kinematics": "known", "disturbance": "none"})
     assert law.measurements == () and [entry.name for entry in law.state] == ["damping", "pi_hat"]
 
 

@@ -33,7 +33,8 @@ def robot() -> RobotExpressions:
 
 @cache
 def loop(redundancy: str) -> Law:
-    return cartesian_backstepping(robot(), {"redundancy": redundancy, "adaptation": "none"})
+    options = {"redundancy": redundancy, "adaptation": "none", "disturbance": "none"}
+    return cartesian_backstepping(robot(), options)
 
 
 @cache

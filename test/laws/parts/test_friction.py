@@ -122,7 +122,7 @@ def _hold_and_move(tmp_path: Path, options: dict[str, Any]) -> Trace:
     document = yaml.safe_load(path.read_text())
     plant = {"urdf": str(ROOT / "urdf/panda.urdf.xacro"), "friction": document["plant"]["friction"]}
     plant["payloads"] = [{**document["plant"]["payloads"][0], "time": 0}]
-    law = {"options": {"adapted_links": ["panda_link7"], **options}, "gains": {}}
+    law = {"options": {"adapted_links": ["panda_link7"], "disturbance": "none", **options}, "gains": {}}
     document |= {"robot": str(ROOT / "config/robots/panda.yaml"), "plant": plant, "law": law, "duration": 20}
     file = tmp_path / "holding.yaml"
     file.write_text(yaml.safe_dump({**document, "runs": [{"name": "hold"}]}))

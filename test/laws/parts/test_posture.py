@@ -31,7 +31,7 @@ def robot(name: str = "panda") -> RobotExpressions:
 
 @cache
 def law(name: str = "cartesian_impedance", arm: str = "panda", **options: Any) -> Law:
-    led = {"redundancy": "none"} if name == "cartesian_backstepping" else {}
+    led = {"redundancy": "none", "disturbance": "none"} if name == "cartesian_backstepping" else {}
     return law_builders()[name].load()(robot(arm), {**led, **options})
 
 

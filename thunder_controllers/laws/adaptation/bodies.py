@@ -83,7 +83,7 @@ class BodyEstimates(Estimates):
         self.pseudo_inertias = [pseudo_inertia(pi) for pi in ca.vertsplit(self.value, N_PARAMETERS)]
         self.telemetry = {CONSISTENCY: ca.mmin(ca.vertcat(*map(smallest_pivot, self.pseudo_inertias)))}
 
-    def kept(self, pi: SX, Lambda: SX) -> SX:
+    def borne(self, pi: SX, Lambda: SX) -> SX:
         """π of every link as it is where it `_fits`, else `_drawn`, which takes much more of a step."""
         width = self.bearable(Lambda)
         vectors = (pi, self._drawn(pi, width), width, *self.bounds)
@@ -215,12 +215,12 @@ class ConsistentEstimates(BodyEstimates):
         return [ca.diag(some) @ ca.horzcat(*columns) for some in np.split(self.chosen.astype(float), self._links)]
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
-        """Nearest π with P ⪰ ε E, then drawn towards its nominal value as `BodyEstimates.kept` has it.
+        """Nearest π with P ⪰ ε E, then drawn towards its nominal value as `BodyEstimates.borne` has it.
 
         Where parameters stay, what adapts goes to half-spaces and into the bounds in turn instead, ROUNDS times.
         """
         if self.chosen.all():
-            return super().kept(ca.vertcat(*(one + self._lack(one) for one in ca.vertsplit(pi, N_PARAMETERS))), Lambda)
+            return self.borne(ca.vertcat(*(one + self._lack(one) for one in ca.vertsplit(pi, N_PARAMETERS))), Lambda)
         pi = self.clamped(pi, Lambda)
         for _ in range(ROUNDS):
             links = zip(ca.vertsplit(pi, N_PARAMETERS), self._roots, strict=True)

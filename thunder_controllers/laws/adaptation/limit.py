@@ -172,6 +172,10 @@ class Estimates:
 
     def kept(self, pi: SX, Lambda: SX) -> SX:
         """π taken back to where the estimates may be in a loop of bandwidths Λ."""
+        return self.borne(pi, Lambda)
+
+    def borne(self, pi: SX, Lambda: SX) -> SX:
+        """What a loop of bandwidths Λ bears of a π that may be estimated."""
         return self.clamped(pi, Lambda)
 
     def accepted(self, pi: SX) -> SX:

@@ -70,8 +70,8 @@ class Adaptation:
         raise NotImplementedError
 
     def borne(self, bandwidth: SX) -> SX:
-        """π̂ with inertias that a loop bears with that bandwidth [1/s]; masses and first moments are the estimates."""
-        return self._estimates.clamped(self.estimate, bandwidth)
+        """What a loop bears of π̂ where its M̂ is a feedback of velocity with that bandwidth [1/s]."""
+        return self._estimates.borne(self.estimate, bandwidth)
 
     def accepted(self, pi: SX) -> SX:
         """What π̂ becomes of π, the end of a step: what the mask leaves out stays."""

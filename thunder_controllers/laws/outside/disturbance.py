@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,10 @@ OPTION = Option(
     "Take up what no parameter explains: not at all, by the integral of s, or by a momentum observer.",
     ("none", "integral", "observed"),
 )
+
+OBSERVED = replace(OPTION, values=("observed", "none", "integral"))
+"""The same in a law that observes by default: with adaptation it is at most 0.9 of an observer alone on eight arms
+(docs/results/beside-practice.md)."""
 
 UPPER_SHARE = 0.5
 """Most that a joint's disturbance is by default, of its effort limit: the rest is left for the model and feedback."""
