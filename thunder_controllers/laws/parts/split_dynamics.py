@@ -135,17 +135,17 @@ class SplitDynamics:
             )
             self.telemetry = self._scheme.telemetry
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
-        self._Lambda = self._bandwidth = sharing * Lambda
+        self._Lambda = sharing * Lambda
         self._used, beyond = dict(self.estimates), SX.zeros(robot.n)
         if K_o is not None:
             (along,) = ca.substitute([qdd_r], [qd], [qd_r])
-            self._bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
+            bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
             if self._scheme:
-                pi, borne = self._scheme.estimate, self._scheme.borne(self._bandwidth)
+                pi, borne = self._scheme.estimate, self._scheme.borne(bandwidth)
                 beyond += robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links) @ (pi - borne)
                 self._used["pi_hat"] = borne
             if self._rotors:
-                rotors, borne = self._rotors.estimate, self._rotors.bounded(self._rotors.estimate, self._bandwidth)
+                rotors, borne = self._rotors.estimate, self._rotors.bounded(self._rotors.estimate, bandwidth)
                 beyond += along * (rotors - borne)
                 self._used["rotor_hat"] = borne
         known = [i for i in range(robot.n) if i not in self.links]
