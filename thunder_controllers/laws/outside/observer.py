@@ -38,6 +38,8 @@ class MomentumObserver:
         pi: π̂ (10 k,).
         loss: τ̂_f + ô (n,), friction and offsets as the estimates in use have them.
         rotors: Reflected inertias (n,) that are estimated, instead of those of the robot file.
+        along: Regressor along the reference (n, m), and parameters beyond those in use (m,), whose effort the law feeds
+            forward: filtered apart from them, as they may change faster than the filter.
 
     Attributes:
         K_o: As given.
@@ -55,12 +57,16 @@ class MomentumObserver:
         pi: SX,
         loss: SX,
         rotors: SX | None = None,
+        along: tuple[SX, SX] | None = None,
     ) -> None:
         self.K_o, self._signals = K_o, signals
         self._inputs = robot, signals, links, pi, loss, rotors
         self.next_state: dict[str, SX] = {}
         prediction = self._predicted("observer_", K_o)
         self.residual, self.W = -prediction.error, prediction.W
+        if along is not None:
+            Y, beyond = along
+            self.residual += self.filtered("observer_along", Y, "Regressor along the reference") @ beyond
 
     def told(self, K_d: SX) -> SX:
         """Return −ρ K_d⁻¹r, what adapts the estimates below s (n,); declares the gain handover, ρ.

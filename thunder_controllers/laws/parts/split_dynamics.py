@@ -136,22 +136,23 @@ class SplitDynamics:
             self.telemetry = self._scheme.telemetry
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
         self._Lambda = sharing * Lambda
-        self._used, beyond = dict(self.estimates), SX.zeros(robot.n)
+        self._used = dict(self.estimates)
+        Y_along, beyond = SX(robot.n, 0), SX(0, 1)
         if K_o is not None:
             (along,) = ca.substitute([qdd_r], [qd], [qd_r])
             bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
             if self._scheme:
                 pi, borne = self._scheme.estimate, self._scheme.borne(bandwidth)
-                beyond += robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links) @ (pi - borne)
+                Y_along = robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links)
+                beyond = pi - borne
                 self._used["pi_hat"] = borne
             if self._rotors:
                 rotors, borne = self._rotors.estimate, self._rotors.bounded(self._rotors.estimate, bandwidth)
-                beyond += along * (rotors - borne)
+                Y_along, beyond = ca.horzcat(Y_along, ca.diag(along)), ca.vertcat(beyond, rotors - borne)
                 self._used["rotor_hat"] = borne
         known = [i for i in range(robot.n) if i not in self.links]
-        self.effort = (
-            robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self._used.get("rotor_hat")) + self.offsets + beyond
-        )
+        self.effort = robot.inverse_dynamics(q, qd, qd_r, qdd_r, known, self._used.get("rotor_hat")) + self.offsets
+        self.effort += Y_along @ beyond
         if self.friction:
             self.effort += self.friction.effort
         if self._scheme:
@@ -166,8 +167,8 @@ class SplitDynamics:
             self.limit = self._scheme.limit if self._scheme else AdaptationLimit(signals)
         self.observer: MomentumObserver | None = None
         if K_o is not None:  # F̂_C tanh(q̇/v_s) through the observer is a feedback of velocity that no loop bears
-            fed_forward = self.offsets + beyond + (0.0 if self.friction is None else self.friction.effort)
-            self.observer = self._observer(K_o, fed_forward)
+            fed_forward = self.offsets + (0.0 if self.friction is None else self.friction.effort)
+            self.observer = self._observer(K_o, fed_forward, (Y_along, beyond) if beyond.numel() else None)
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
@@ -184,9 +185,9 @@ class SplitDynamics:
             loss += known - self._robot.model.effort_offsets
         return self._observer(K_o, loss)
 
-    def _observer(self, K_o: SX, loss: SX) -> MomentumObserver:
+    def _observer(self, K_o: SX, loss: SX, along: tuple[SX, SX] | None = None) -> MomentumObserver:
         pi, rotors = self._used.get("pi_hat", SX(0, 1)), self._used.get("rotor_hat")
-        return MomentumObserver(self._robot, self._signals, K_o, self.links, pi, loss, rotors)
+        return MomentumObserver(self._robot, self._signals, K_o, self.links, pi, loss, rotors, along)
 
     @property
     def rubs(self) -> SX:

@@ -85,12 +85,12 @@ class AdaptedLinks:
             loss: Friction and offsets that the law feeds forward (n,).
             Lambda: Bandwidths of the law's error where links adapt, of any size [1/s].
         """
-        signals, pi = self._signals, SX(0, 1)
+        signals, pi, along = self._signals, SX(0, 1), None
         if self._scheme:
             reference, pi = signals.reference, self._scheme.borne(bandwidth_beside(K_o, SX(Lambda)))
-            along = self.regressor(signals.q, reference.qd, reference.qd, reference.qdd)
-            loss = loss + along @ (self._scheme.estimate - pi)
-        return MomentumObserver(self._robot, signals, K_o, self.links, pi, loss)
+            Y = self.regressor(signals.q, reference.qd, reference.qd, reference.qdd)
+            along = Y, self._scheme.estimate - pi
+        return MomentumObserver(self._robot, signals, K_o, self.links, pi, loss, along=along)
 
     @property
     def predicts(self) -> bool:
