@@ -84,6 +84,7 @@ class LeastSquaresAdaptation(Adaptation):
     """
 
     separable = True
+    widens = True
 
     def __init__(
         self,
