@@ -23,7 +23,7 @@ OPTION = Option(
 )
 
 OBSERVED = replace(OPTION, values=("observed", "none", "integral"))
-"""The same in a law that observes by default: with adaptation it is at most 0.85 of an observer alone on eight arms
+"""The same in a law that observes by default: with adaptation it is at most 0.9 of an observer alone on eight arms
 (docs/results/beside-practice.md)."""
 
 UPPER_SHARE = 0.5
