@@ -33,7 +33,7 @@ CONSISTENCY = "consistency"
 """Telemetry of schemes whose estimates are bodies."""
 
 LEAST_PIVOT = 1e-10
-"""Of P, mass first, with which a host activates [kg, kg·m²]: that of a gram within a third of a millimetre."""
+"""Least pivot of P, mass first, with which a host activates [kg, kg·m²]: a gram's within a third of a millimetre."""
 
 LEAST_MOMENT = 1e-6
 """Least second moment of mass about any axis through the CoM [kg·m²]: that of ten grams within a centimetre."""
@@ -42,7 +42,7 @@ LEAST_MASS = 1e-12
 """Keeps quotients finite for links without mass [kg]."""
 
 ROUNDS = 3
-"""Of projections in turn: half-spaces are nearest points but for the second order of a step, each then for the next."""
+"""Number of projections in turn. Half-spaces give nearest points but for the second order of a step: the next one's."""
 
 LEAST_SLOPE = 1e-30
 """Keeps quotients finite where nothing lacks."""
@@ -106,7 +106,7 @@ class BodyEstimates(Estimates):
         return SX(self.nominal + ca.vertcat(*self._shares(change, lower, upper)) * change)
 
     def accepted(self, pi: SX) -> SX:
-        """As `Estimates.accepted`; a link of which parameters stay stays whole where it would be no body."""
+        """Return π as `Estimates.accepted`; a link of which parameters stay is left whole where it would be no body."""
         found = []
         links = (ca.vertsplit(x, N_PARAMETERS) for x in (super().accepted(pi), self.value))
         for some, new, old in zip(np.split(self.chosen, self._links), *links, strict=True):
@@ -116,7 +116,7 @@ class BodyEstimates(Estimates):
 
     @staticmethod
     def _shares(change: SX, lower: SX, upper: SX) -> list[SX]:
-        """Of every link's changes, repeated for each of its parameters."""
+        """Return the share of every link's changes that is kept, repeated for each of its parameters."""
         links = zip(*(ca.vertsplit(values, N_PARAMETERS) for values in (change, lower, upper)), strict=True)
         return [ca.repmat(_share_within(*link), N_PARAMETERS) for link in links]
 
@@ -129,7 +129,7 @@ def _check_room(link: Link) -> None:
 
 
 def _fits(pi: SX, width: SX, lower: SX, upper: SX, nominal: NDArray[np.float64]) -> SX:
-    """Whether a link's π, of numbers, is within its bounds and the width, so that `_drawn` leaves it as it is."""
+    """Return 1 where a link's numeric π is within its bounds and the width, so that `_drawn` leaves it as it is."""
     of_mass = _inertia_of_mass(pi) - nominal[0] * np.array(parallel_axis(1.0, nominal[1:4] / (nominal[0] + LEAST_MASS)))
     away = ca.fabs(ca.horzcat(pi[4:] - nominal[4:], of_mass))
     return all_of(ca.vertcat(lower <= pi, pi <= upper, ca.vec(away <= ca.repmat(width[4:], 1, 2))))
@@ -161,7 +161,7 @@ def _turning_less(pi: SX, width: SX, nominal: NDArray[np.float64]) -> SX:
 
 
 def _inertia_of_mass(pi: SX) -> SX:
-    """Of a point mass at the CoM about the origin, m S(c)ᵀS(c), (6,)."""
+    """Return the inertia of a point mass at the CoM about the origin, m S(c)ᵀS(c), (6,)."""
     return SX(ca.vertcat(*parallel_axis(reciprocal(pi[0] + LEAST_MASS), pi[1:4])))
 
 
@@ -237,7 +237,7 @@ class ConsistentEstimates(BodyEstimates):
         return SX(ca.if_else(is_above(X, self._least), pi, found))
 
     def _lack(self, pi: SX) -> SX:
-        """What a link's π lacks of P ⪰ ε E: nothing inside of that set, which few operations tell."""
+        """Return what a link's π lacks of P ⪰ ε E: nothing inside of that set, which few operations tell."""
         X = self._metric(pi)
         lacks, V = lacking(X, self._least)
         moved = self._R @ V

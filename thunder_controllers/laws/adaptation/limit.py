@@ -175,7 +175,7 @@ class Estimates:
         return self.borne(pi, Lambda)
 
     def borne(self, pi: SX, Lambda: SX) -> SX:
-        """What a loop of bandwidths Λ bears of a π that may be estimated."""
+        """Return what a loop of bandwidths Λ bears of a π that may be estimated."""
         return self.clamped(pi, Lambda)
 
     def accepted(self, pi: SX) -> SX:

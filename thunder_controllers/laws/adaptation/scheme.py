@@ -72,11 +72,11 @@ class Adaptation:
         raise NotImplementedError
 
     def borne(self, bandwidth: SX) -> SX:
-        """What a loop bears of π̂ where its M̂ is a feedback of velocity with that bandwidth [1/s]."""
+        """Return what a loop bears of π̂ where its M̂ is a feedback of velocity with that bandwidth [1/s]."""
         return self._estimates.borne(self.estimate, bandwidth)
 
     def accepted(self, pi: SX) -> SX:
-        """What π̂ becomes of π, the end of a step: what the mask leaves out stays."""
+        """Return what π̂ becomes of π, the end of a step: what the mask leaves out stays."""
         return self._estimates.accepted(pi)
 
     def feedforward(self, qd_r: SX, qdd_r: SX) -> SX | float:

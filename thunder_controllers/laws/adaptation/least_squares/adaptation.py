@@ -25,7 +25,7 @@ MOST_LINKS = 2
 """No motion tells all ten parameters of more; bodies projected one by one explain less of the effort than θ does."""
 
 BANDWIDTH = 20.0
-"""Of both filters by default [1/s]."""
+"""Default bandwidth of both filters [1/s]."""
 
 FOLLOW_RATE = 10.0
 """k by default [1/s]: slower than the filters, so that π̂ goes where θ stays."""
@@ -143,7 +143,7 @@ class LeastSquaresAdaptation(Adaptation):
         self._report(body)
 
     def _surely(self, away: SX) -> SX:
-        """What of differences from the robot file (p,) is beyond doubt, not negative."""
+        """Return what of differences from the robot file (p,) is beyond doubt, not negative."""
         return SX(ca.fmax(away - SURE * self._std, 0.0))
 
     def _turned_by_masses(self) -> SX:
@@ -162,7 +162,7 @@ class LeastSquaresAdaptation(Adaptation):
         return SX(ca.vertcat(*found))
 
     def _turned_by_rotors(self, robot: RobotExpressions, links: Sequence[int]) -> SX:
-        """What rotors beyond the file's surely add to the inertia about each axis of the links, (3 k,) [kg·m²].
+        """Return what rotors beyond the file's surely add to the inertia about each axis of the links, (3 k,) [kg·m²].
 
         1/(aᵀM⁻¹a) is concave in M: with rotors R beside it, it is 1/(aᵀR⁻¹a) more at least, a the axis in joint space.
         """
@@ -210,7 +210,7 @@ class LeastSquaresAdaptation(Adaptation):
         return found | self._next
 
     def _following(self, part: slice, estimates: Followed) -> SX:
-        """What estimates move by in a period, Δk (1 − C̄)(θ − x̂)."""
+        """Return what estimates move by in a period, Δk (1 − C̄)(θ − x̂)."""
         scale = self._scale[part]
         away = self._told.z[part] - (estimates.estimate - estimates.nominal) / scale
         share = self._untouched * ca.fmin(1.0, self._rate * self._signals.dt)
