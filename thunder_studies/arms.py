@@ -75,6 +75,23 @@ BAXTER = (
     *(f"right_{joint}" for joint in ("s0", "s1", "e0", "e1", "w0", "w1", "w2")),
     *(f"{side}_gripper_{finger}_finger_joint" for side in "lr" for finger in "lr"),
 )
+_WHEELS = [f"{end}_{side}" for end in ("front", "rear") for side in ("right", "left")]
+TIAGO = ("wheel_right_joint", "wheel_left_joint", "torso_lift_joint", "head_1_joint", "head_2_joint")
+TIAGO_PRO = (
+    *(f"wheel_{wheel}_joint" for wheel in _WHEELS),
+    *TIAGO[2:],
+    *(f"arm_right_{number}_joint" for number in range(1, 8)),
+    *(
+        f"gripper_{side}_{part}_joint"
+        for side in ("left", "right")
+        for part in (
+            "finger",
+            *(f"inner_finger_{finger}" for finger in ("left", "right")),
+            "outer_finger_right",
+            *(f"fingertip_{finger}" for finger in ("left", "right")),
+        )
+    ),
+)
 ARMS: Mapping[str, Arm] = {
     "panda": Arm("panda.yaml"),
     "ur5": Arm("ur5.yaml"),
@@ -86,6 +103,8 @@ ARMS: Mapping[str, Arm] = {
     "so101": Arm("so_arm_description/urdf/so101.urdf", "gripper_frame_link", ("gripper",), task="position"),
     "talos_left_arm": Arm("talos_data/robots/talos_left_arm.urdf", "gripper_left_base_link", ("gripper_left_joint",)),
     "baxter": Arm("baxter_description/urdf/baxter.urdf", "left_gripper_base_link", BAXTER),
+    "tiago": Arm("tiago_description/robots/tiago_no_hand.urdf", "arm_tool_link", TIAGO),
+    "tiago_pro": Arm("tiago_pro_description/robots/tiago_pro.urdf", "arm_left_tool_link", TIAGO_PRO),
 }
 """Five to seven joints each."""
 

@@ -133,14 +133,26 @@ def run_scenario(
     return write_results(scenario, results, folder)
 
 
+def learned_in(library: Library, law: str, trace: Trace, effort_limit: FloatArray | None = None) -> Learned | None:
+    """Return the last estimates of a trace; None of a law that adapts none.
+
+    Args:
+        library: That ran.
+        law: Its name there.
+        trace: Of the run.
+        effort_limit: In force, (n,); None stands for those of the library.
+    """
+    configuration = Configuration(library, law=law)
+    adapted = [entry for entry in configuration.law.state if entry.is_adapted]
+    estimates = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
+    return Learned(configuration, estimates, effort_limit) if adapted else None
+
+
 def _learned(setup: Setup, run: Run, trace: Trace) -> Learned | None:
     """The last estimates of a trace, if the law adapted any."""
     if not (run.adaptation and setup.adapted_links):
         return None
-    configuration = Configuration(setup.library, law=setup.host.law)
-    adapted = [entry for entry in configuration.law.state if entry.is_adapted]
-    estimates = {entry.name: trace.state[-1, entry.offset : entry.offset + entry.size] for entry in adapted}
-    return Learned(configuration, estimates, setup.host.options.effort_limit)
+    return learned_in(setup.library, setup.host.law, trace, setup.host.options.effort_limit)
 
 
 def run_prepared(setup: Setup, run: Run, progress: Progress | None = None, watch: Watch | None = None) -> RunResult:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments import draws
-from thunder_controllers.experiments.experiment import Case, Measured, Settings
+from thunder_controllers.experiments.experiment import DONE, Case, Measured, Settings
 from thunder_controllers.experiments.measures import measure_run
+from thunder_controllers.experiments.runner import load_robot, run_case
 from thunder_controllers.host import Library, Limits, Options, PoseFollower
 from thunder_controllers.references.trajectories import POSITION, ROTATION
+from thunder_controllers.simulation.experiment import learned_in
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_studies.arms import ARMS, ROTOR, described, library_of, robot_file
@@ -34,10 +38,12 @@ RATED: Mapping[str, float] = {
     "xarm7": 3.5,
     "j2s6s200": 2.6,
     "z1": 2.0,
+    "tiago": 3.0,
+    "tiago_pro": 3.0,
 }
 """Loads for which the makers sell the arms [kg]."""
 
-LARGE = ("panda", "ur5", "ur10", "baxter")
+LARGE = ("panda", "ur5", "ur10", "baxter", "tiago_pro")
 
 LOAD = 0.6
 """Share of the rated load that is picked up."""
@@ -93,6 +99,9 @@ SEEDS = 1000
 UNSEEN = ("panda", "ur5", "ur10", "z1")
 """Arms on which no default of an observer was chosen."""
 
+AGAIN, FIRST = 5.0, 1.0
+"""How long a motion is made again, and its first part [s]."""
+
 PUSH, PUSHED = 20.0, (14.0, 16.0)
 """Force along z on the last link [N], and when [s]."""
 
@@ -112,6 +121,11 @@ def draw_map(settings: Settings, row: str) -> Iterator[Keys]:
     for number, condition in enumerate(MAP.values()):
         for keys in _draw(settings, UNSEEN, condition):
             yield merged(keys, {"seed": SEEDS * number + keys["seed"]})
+
+
+def draw_repeated(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw every arm of UNSEEN."""
+    return _draw(settings, UNSEEN)
 
 
 def draw_pushed(settings: Settings, row: str) -> Iterator[Keys]:
@@ -229,6 +243,36 @@ def measure_map(case: Case, trace: Trace, timing: Timing) -> Measured:
     values, kept = measure_run(case, trace, timing)
     name = list(MAP)[case.config.seed // SEEDS]
     return Measured({**values, name: _rms(_way(trace)[trace.t >= case.config.duration - case.window])}, kept)
+
+
+def measure_repeated(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Make the motion again, with the load in the hand and the estimates of the first time; measure ‖p_d − p‖ [mm].
+
+    The values are the RMS of the first second, the RMS of the rest, and whether the host stopped the arm. A law without
+    estimates begins as it did the first time.
+    """
+    values, kept = measure_run(case, trace, timing)
+    config = case.config
+    again = {
+        "plant": config.plant.model_copy(
+            update={"payloads": tuple(load.model_copy(update={"time": 0.0}) for load in config.plant.payloads)}
+        ),
+        "duration": AGAIN,
+    }
+    with TemporaryDirectory() as folder:
+        learned = learned_in(load_robot(config).library, config.law.name, trace)
+        if learned is not None:
+            file = Path(folder) / "estimates.yaml"
+            learned.save(file)
+            again["law"] = config.law.model_copy(update={"estimates_file": str(file)})
+        one = run_case(replace(case, config=config.model_copy(update=again), measure=_measure_again))
+    found = {key: one.values.get(key) for key in ("first", "rest")}
+    return Measured({**values, **found, "stopped_again": float(one.ended != DONE)}, kept)
+
+
+def _measure_again(_case: Case, trace: Trace, _timing: Timing) -> Measured:
+    way, first = _way(trace), trace.t < FIRST
+    return Measured({"first": _rms(way[first]), "rest": _rms(way[~first])})
 
 
 def measure_pushed(case: Case, trace: Trace, timing: Timing) -> Measured:

@@ -45,12 +45,10 @@ class Adaptation:
         telemetry: What to report, as it was declared.
         separable: Whether some parameters of a link may stay while the others adapt, by a mask.
         predicts: Whether it predicts the applied effort, with the effort offsets of the robot file.
-        widens: Whether bounds of its estimates widen by what is surely there, so that the narrow ones lose nothing.
     """
 
     separable = False
     predicts = False
-    widens = False
 
     def __init__(self, signals: Signals, estimates: Estimates) -> None:
         self._signals, self._estimates = signals, estimates

@@ -142,7 +142,6 @@ class SplitDynamics:
             (along,) = ca.substitute([qdd_r], [qd], [qd_r])
             bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
             if self._scheme:
-                self._Lambda = bandwidth if self._scheme.widens else self._Lambda
                 pi, borne = self._scheme.estimate, self._scheme.borne(bandwidth)
                 Y_along = robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links)
                 beyond = pi - borne

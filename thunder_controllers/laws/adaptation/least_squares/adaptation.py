@@ -84,7 +84,6 @@ class LeastSquaresAdaptation(Adaptation):
     """
 
     separable = True
-    widens = True
 
     def __init__(
         self,
