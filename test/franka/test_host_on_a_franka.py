@@ -59,23 +59,23 @@ def test_a_hidden_payload_is_found_and_tracked(library: Library, arm: str, netwo
 
 
 @pytest.mark.parametrize(
-    ("friction", "least", "most"),
+    ("friction", "most"),
     [
-        (["--viscous", 2.0], 0.0, 1e-4),
-        (["--coulomb", 0.3], 5e-4, 3e-3),
-        (["--viscous", 2.0, "--coulomb", 0.3, "--compensation", 0.5], 4e-3, 2e-2),
+        (["--viscous", 2.0], 1e-4),
+        (["--coulomb", 0.3], 3e-4),
+        (["--viscous", 2.0, "--coulomb", 0.3, "--compensation", 0.5], 1e-3),
     ],
     ids=["viscous", "Coulomb", "half of both"],
 )
-def test_friction_is_left_where_it_is_not_compensated(
-    library: Library, friction: list[object], least: float, most: float
+def test_an_observer_takes_up_friction_that_is_not_compensated(
+    library: Library, friction: list[object], most: float
 ) -> None:
     """Coulomb friction is compensated by the velocity: where the arm turns, it sticks, which is no other body."""
     with VirtualRobot(*HIDDEN, *friction) as virtual, Motion(connect(virtual)) as motion:
         driver = Driver(library, ADAPTIVE[0], motion)
         driver.session.trace(FIGURE)
         driver.run(4.0)
-        assert least < driver.run(2.0).max() < most
+        assert driver.run(2.0).max() < most
         driver.check_payload(centre=0.02)
         driver.run(4.0)
         driver.check_payload()

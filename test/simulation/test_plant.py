@@ -260,6 +260,25 @@ def test_a_bad_description_is_one_typed_error(urdf: str, message: str) -> None:
         MujocoPlant(urdf, ("hinge",), PERIOD)
 
 
+def test_what_never_moves_need_not_be_a_body() -> None:
+    """As the antenna on the base of a public TIAGo, whose inertia has a negative principal moment."""
+    inertia = '<inertia ixx="2e-8" ixy="6e-8" ixz="1e-8" iyy="3e-8" iyz="8e-9" izz="4e-8"/>'
+    inertial = f'<inertial><mass value="1e-6"/>{inertia}</inertial>'
+    antenna = f"""<link name="mast"/><link name="antenna">{inertial}</link>
+        <joint name="foot" type="fixed"><parent link="base"/><child link="mast"/></joint>
+        <joint name="top" type="fixed"><parent link="mast"/><child link="antenna"/></joint></robot>"""
+    plain, extended = (
+        MujocoPlant(urdf, ("hinge",), PERIOD) for urdf in (PENDULUM, PENDULUM.replace("</robot>", antenna))
+    )
+    for plant in (plain, extended):
+        plant.reset([0.3])
+        plant.step(np.array([0.1]))
+    assert plain.q == extended.q
+    on_the_rod = antenna.replace('"base"', '"rod"')
+    with pytest.raises(ScenarioError, match="MuJoCo cannot build it"):
+        MujocoPlant(PENDULUM.replace("</robot>", on_the_rod), ("hinge",), PERIOD)
+
+
 def test_a_state_of_the_wrong_shape_is_an_error() -> None:
     with pytest.raises(DimensionError, match=r"q has shape \(2,\)"):
         _arm().reset([0.0, 0.0])

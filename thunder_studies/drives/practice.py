@@ -249,14 +249,16 @@ def measure_repeated(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Make the motion again, with the load in the hand and the estimates of the first time; measure ‖p_d − p‖ [mm].
 
     The values are the RMS of the first second, the RMS of the rest, and whether the host stopped the arm. A law without
-    estimates begins as it did the first time.
+    estimates begins as it did the first time. The path is the same figure, from a corner of it, where it is at rest.
     """
     values, kept = measure_run(case, trace, timing)
     config = case.config
-    again = {
-        "plant": config.plant.model_copy(
-            update={"payloads": tuple(load.model_copy(update={"time": 0.0}) for load in config.plant.payloads)}
-        ),
+    path = {**config.reference.model_dump(), "phase": np.pi / 2.0}
+    loads = tuple(load.model_copy(update={"time": 0.0}) for load in config.plant.payloads)
+    again: dict[str, object] = {
+        "plant": config.plant.model_copy(update={"payloads": loads}),
+        "reference": type(config.reference).model_validate(path),  # a copy would keep what the first one has cached
+        "start": config.start.model_copy(update={"on_reference": True}),
         "duration": AGAIN,
     }
     with TemporaryDirectory() as folder:

@@ -43,7 +43,8 @@ def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
 def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> Any:
     """Parse a URDF into an `MjSpec` with one torque motor per joint, named as the joint, in the order of `joints`.
 
-    Static links stay bodies of their own, so that payloads and end effectors find them by name.
+    Static links stay bodies of their own, so that payloads and end effectors find them by name. They have no inertia,
+    which nothing feels, and which in many files is none of a body.
 
     Raises:
         ScenarioError: if MuJoCo cannot read it, or its joints are not `joints`.
@@ -54,6 +55,7 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
         valid = f"the controller's: {', '.join(joints)}; others fixed, or locked by {option('locked_joints')}"
         raise ScenarioError(f"the plant's joints are {', '.join(found)}", where=where, valid=valid)
     spec.compiler.fusestatic = False
+    _leave_out_static_inertias(spec.worldbody)
     for name in joints:
         motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         motor.set_to_motor()
@@ -62,6 +64,13 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
     if not contacts:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     return spec
+
+
+def _leave_out_static_inertias(parent: Any) -> None:
+    for body in parent.bodies:
+        if not body.joints:
+            body.explicitinertial, body.mass, body.inertia, body.fullinertia = False, 0.0, np.zeros(3), np.full(6, np.nan)
+            _leave_out_static_inertias(body)
 
 
 def set_offsets(spec: Any, offsets: Mapping[str, float]) -> None:
