@@ -31,7 +31,9 @@ def slotine_li_elastic(robot: RobotExpressions, options: Options) -> Law:
     qd_r = signals.reference.qd + feedback
     s = qd_r - signals.qd
     qdd_r, damping = signals.time_derivative(qd_r) + omega * s, K_d + omega * least
-    model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, damping, Lambda)
+    model = split_dynamics.SplitDynamics(
+        robot, signals, qd_r, qdd_r, options, feedback, damping, Lambda, stiffens=False
+    )
     motor = motors.Motors(robot, signals, options, model, model.effort + K_d * s, s, qd_r)
     return signals.law(
         "slotine_li_elastic",

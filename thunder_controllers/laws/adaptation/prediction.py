@@ -41,11 +41,12 @@ class PredictionError:
     effort offsets are in τ_f in either case.
 
     In discrete time the effort is constant over a period, dP/dt too, and N is the mean N̄ of both its ends: with
-    a = e^(−ωΔ) and ω_d = (1 − a)/(aΔ), x⁺ = a x + (1 − a)(ω_d P + N̄) and W = ω_d P − x⁺. Both sides start from zero.
+    a = e^(−ωΔ), W⁺ = a W + (1 − a)((P⁺ − P)/Δ − N̄), whatever ω does from a period to the next. Both sides start from
+    zero.
 
     Args:
-        signals: Where states `filtered_regressor`, `momentum_rest`, `filtered_effort` and `filtered_friction`, and gain
-            prediction_bandwidth are declared.
+        signals: Where states `filtered_regressor`, `momentum`, `momentum_rest`, `filtered_effort` and
+            `filtered_friction`, and gain prediction_bandwidth are declared.
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
         prefix: Of the names of the states, for a second one in a law.
@@ -92,13 +93,20 @@ class PredictionError:
             momentum, rest = ca.substitute([momentum, rest], [known], [rotors])
         if motion is not None:
             momentum, rest = ca.substitute([momentum, rest], [signals.q, signals.qd], list(motion))
-        x = signals.state(
+        W = signals.state(
             f"{prefix}filtered_regressor",
             size=n * columns,
             default=0.0,
             unit="SI",
-            doc="Filtered momentum and its rest per adapted parameter, column by column, then of the known links.",
-            initial=ca.vec(omega * first[0]),
+            doc="Filtered effort per adapted parameter, column by column, then of the known links.",
+        )
+        momentum_before = signals.state(
+            f"{prefix}momentum",
+            size=n * columns,
+            default=0.0,
+            unit="SI",
+            doc="Momentum per column as in filtered_regressor, one step before.",
+            initial=ca.vec(first[0]),
         )
         rest_before = signals.state(
             f"{prefix}momentum_rest",
@@ -111,10 +119,9 @@ class PredictionError:
         doc = "Filtered effort, friction left out."
         effort = signals.state(f"{prefix}filtered_effort", size=n, default=0.0, unit="N·m|N", doc=doc)
         a = ca.exp(-omega * signals.dt)
-        rate = (1.0 - a) / (a * signals.dt)
         mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
-        x_next = a * ca.reshape(x, n, columns) + (1.0 - a) * (rate * momentum + mean_rest)
-        filtered = rate * momentum - x_next
+        change = (momentum - ca.reshape(momentum_before, n, columns)) / signals.dt
+        filtered = a * ca.reshape(W, n, columns) + (1.0 - a) * (change - mean_rest)
         if friction is None:
             terms = FrictionTerms(robot, signals.qd).torque(signals.qd)
             friction = SX(robot.model.effort_offsets) if adapted else terms
@@ -122,7 +129,8 @@ class PredictionError:
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
         self.next_state = {
-            f"{prefix}filtered_regressor": ca.vec(x_next),
+            f"{prefix}filtered_regressor": ca.vec(filtered),
+            f"{prefix}momentum": ca.vec(momentum),
             f"{prefix}momentum_rest": ca.vec(rest),
             f"{prefix}filtered_effort": effort_next,
         }

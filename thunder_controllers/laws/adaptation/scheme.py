@@ -44,10 +44,12 @@ class Adaptation:
         limit: What slows the adaptation down where it is too eager for the damping.
         telemetry: What to report, as it was declared.
         separable: Whether some parameters of a link may stay while the others adapt, by a mask.
+        tells_rotors: Whether it tells what adapted rotors surely have, and have at most.
         predicts: Whether it predicts the applied effort, with the effort offsets of the robot file.
     """
 
     separable = False
+    tells_rotors = False
     predicts = False
 
     def __init__(self, signals: Signals, estimates: Estimates) -> None:

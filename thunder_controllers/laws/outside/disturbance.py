@@ -11,6 +11,7 @@ import numpy as np
 from thunder_controllers.laws.outside.contact import ContactDetection
 from thunder_controllers.laws.outside.observer import MomentumObserver, observer_bandwidth_gain
 from thunder_controllers.laws.parts.gains import FASTEST, disturbance_bandwidth, integral_bandwidth
+from thunder_controllers.laws.parts.rotors import are_learned
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, Options, Signals
 
@@ -49,7 +50,11 @@ def observer_bandwidth(
 
 def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
     """Return the largest eigenvalue of M⁻¹K_d by default: `fastest`, less K_o where an observer has its part [1/s]."""
-    return fastest - disturbance_bandwidth(robot, fastest) if is_observed(options) else fastest
+    return (
+        fastest - disturbance_bandwidth(robot, fastest, learned=are_learned(options))
+        if is_observed(options)
+        else fastest
+    )
 
 
 class Disturbance:

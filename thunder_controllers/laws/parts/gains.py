@@ -120,6 +120,7 @@ def disturbance_bandwidth(
     fastest: float = FASTEST["default"],
     damping: FloatArray | None = None,
     share: float = DISTURBANCE_SHARE,
+    learned: bool = False,
 ) -> float:
     """Return what takes up a disturbance, K_o of an observer or K_i/K_d of an integral [1/s].
 
@@ -131,12 +132,24 @@ def disturbance_bandwidth(
         fastest: Largest eigenvalue of M⁻¹K_d that the loop bears [1/s].
         damping: K_d (n,), instead of `damping_by_inertia`.
         share: DISTURBANCE_SHARE or INTEGRAL_SHARE.
+        learned: Whether the law learns what rotors have, and is slower until it knows (`bearable_bandwidth`).
     """
     K_d = damping_by_inertia(robot, fastest) if damping is None else damping
     most, ratio = share * fastest, _unknown_ratio(robot, K_d)
-    if ratio > UNCERTAIN_RATIO:
+    if ratio > UNCERTAIN_RATIO and not learned:
         most = min(most, 0.5 * BANDWIDTH / (ratio - 1.0))
     return float(f"{most:.3g}")
+
+
+def bearable_bandwidth(most: ca.SX, Lambda: ca.SX, ratio: ca.SX) -> ca.SX:
+    """Return what takes up a disturbance in a law that learns its rotors [1/s]: `most`, or half of Routh's bound.
+
+    Args:
+        most: Where everything is known [1/s].
+        Lambda: Largest bandwidth of the law's error [1/s].
+        ratio: r of `disturbance_bandwidth`, of what is not yet known of the rotors [1].
+    """
+    return ca.SX(ca.fmin(most, 0.5 * Lambda / ca.fmax(ratio - 1.0, 1e-9)))
 
 
 def integral_bandwidth(robot: RobotExpressions) -> float:

@@ -7,12 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import BEARABLE, TINY, AdaptationLimit
-from thunder_controllers.laws.parts.gains import least_joint_inertia
+from thunder_controllers.laws.parts.gains import bearable_bandwidth, least_joint_inertia
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.law import Signals
+from thunder_dynamics.joints import UNKNOWN_ROTOR
+from thunder_dynamics.law import Options, Signals
 from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
+
+
+def are_learned(options: Options) -> bool:
+    """Return whether rotors adapt by a scheme that tells what they surely have."""
+    return bool(options.get("rotors") == "adapted" and getattr(options.parts.get("adaptation"), "tells_rotors", False))
 
 
 class RotorAdaptation:
@@ -34,13 +40,17 @@ class RotorAdaptation:
         estimate: Î_a (n,).
         nominal: Of the robot file, zero where it is unknown.
         sure: What they have at least (n,), by which the bound exceeds the file's.
+        most: What they have at most (n,); infinite where the scheme does not tell.
     """
 
     def __init__(
         self, robot: RobotExpressions, signals: Signals, qdd_r: SX, gate: SX, chosen: NDArray[np.bool_]
     ) -> None:
         self.nominal = np.nan_to_num(robot.model.rotor_inertias)
-        self.sure = SX(self.nominal)
+        self.sure, self.most = SX(self.nominal), SX(ca.inf * np.ones(robot.n))
+        effort = robot.model.limits("effort")
+        unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
+        self._guess = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
         self.estimate = signals.state(
             "rotor_hat",
             size=robot.n,
@@ -79,6 +89,26 @@ class RotorAdaptation:
         """
         moved = limit.moved(self.estimate, self._regressor, self._rates, s, K_d)
         return self.bounded(moved, Lambda)
+
+    def damping(self, K_d: SX) -> SX:
+        """Return K_d (1 + R/a), (n,): R what the rotors surely have beyond the file's, a the gain `joint_inertia`.
+
+        No eigenvalue of M⁻¹K_d grows. With f the largest one over all poses K_d ≤ f M and K_d,i ≤ f a_i, as
+        a_i ≤ 1/(M⁻¹)_ii; so K_d + K_d R/a ≤ f (M + R).
+        """
+        return SX(K_d * (1.0 + (self.sure - self.nominal) * reciprocal(self._inertia + TINY)))
+
+    def observer_bandwidth(self, K_o: SX, K_d: SX, Lambda: SX) -> SX:
+        """Return K_o [1/s], or less where drives may have more inertia than is sure: `bearable_bandwidth`.
+
+        Args:
+            K_o: Wanted [1/s].
+            K_d: In use (n,).
+            Lambda: Bandwidths of the law's error, of any size [1/s].
+        """
+        left = ca.fmax(ca.fmin(self._guess, self.most) - self.sure, 0.0)
+        fastest = ca.mmax(Lambda)
+        return bearable_bandwidth(K_o, fastest, fastest * ca.mmax(left * reciprocal(K_d + TINY)))
 
     def bounded(self, inertia: SX, Lambda: SX) -> SX:
         """I_a, (n,), not negative, and above what is `sure` by no more than a loop of bandwidths Λ bears."""

@@ -64,6 +64,7 @@ class SplitDynamics:
         K_d: The law's feedback on s, (n,) or one for all.
         Lambda: Bandwidths of its error, of any size [1/s].
         K_o: Bandwidth of the observer that takes up what is not yet learned, if there is one [1/s].
+        stiffens: Whether K_d and K_o follow the rotors that are learned (`RotorAdaptation`).
 
     Attributes:
         links: Indices of the adapted ones.
@@ -71,6 +72,7 @@ class SplitDynamics:
         offsets: o (n,), of the robot file or estimated.
         estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`, `offset_hat`.
         effort: τ.
+        K_d: In use: more than the given one where rotors surely have more than the file's.
         gate: g, if anything adapts that it is for.
         limit: What slows adaptation down, if anything adapts.
         observer: Of what the estimates in use do not explain, if its residual is fed back.
@@ -92,8 +94,9 @@ class SplitDynamics:
         K_d: SX,
         Lambda: SX,
         K_o: SX | None = None,
+        stiffens: bool = True,
     ) -> None:
-        self._robot, self._signals, self._K_d = robot, signals, K_d
+        self._robot, self._signals, self.K_d = robot, signals, K_d
         model, adapts, q, qd = robot.model, options["adaptation"] != "none", signals.q, signals.qd
         named = options["adapted_links"], options["known"]
         if not adapts and named != (None, None):
@@ -134,6 +137,9 @@ class SplitDynamics:
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
             self.telemetry = self._scheme.telemetry
+        if self._rotors and self._scheme and self._scheme.tells_rotors and stiffens:
+            self.K_d = self._rotors.damping(K_d)
+            K_o = None if K_o is None else self._rotors.observer_bandwidth(K_o, self.K_d, Lambda)
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
         self._Lambda = sharing * Lambda
         self._used = dict(self.estimates)
@@ -207,7 +213,7 @@ class SplitDynamics:
             s: q̇_r − q̇, (n,).
         """
         found: dict[str, SX] = {}
-        K_d, observer = self._K_d, self.observer
+        K_d, observer = self.K_d, self.observer
         if self.limit is None:
             return found
         s = self._robustness.outside_dead_zone(s)

@@ -69,7 +69,12 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
 def _leave_out_static_inertias(parent: Any) -> None:
     for body in parent.bodies:
         if not body.joints:
-            body.explicitinertial, body.mass, body.inertia, body.fullinertia = False, 0.0, np.zeros(3), np.full(6, np.nan)
+            body.explicitinertial, body.mass, body.inertia, body.fullinertia = (
+                False,
+                0.0,
+                np.zeros(3),
+                np.full(6, np.nan),
+            )
             _leave_out_static_inertias(body)
 
 

@@ -84,6 +84,7 @@ class LeastSquaresAdaptation(Adaptation):
     """
 
     separable = True
+    tells_rotors = True
 
     def __init__(
         self,
@@ -139,6 +140,7 @@ class LeastSquaresAdaptation(Adaptation):
         self._estimates.beyond = self._turned_by_rotors(robot, links)
         if adapted.rotors:
             adapted.rotors.sure += self._surely(self._away)[self._rotors]
+            adapted.rotors.most = SX(adapted.rotors.nominal + (self._away + SURE * self._std)[self._rotors])
         self._report(body)
 
     def _surely(self, away: SX) -> SX:
