@@ -47,10 +47,10 @@ def bandwidth_beside(K_o: SX, Lambda: SX) -> SX:
     """Return the bandwidth that bounds inertias in use beside an observer [1/s]: M̂K_o feeds velocity back, as M̂Λ does.
 
     Args:
-        K_o: Of the observer [1/s].
+        K_o: Of the observer, of any size [1/s].
         Lambda: Bandwidths of the law's error, of any size [1/s].
     """
-    return SX(BEARABLE / BESIDE_OBSERVER * (ca.mmax(Lambda) + K_o))
+    return SX(BEARABLE / BESIDE_OBSERVER * (ca.mmax(Lambda) + ca.mmax(K_o)))
 
 
 class AdaptationLimit:

@@ -50,7 +50,7 @@ class PredictionError:
         links: Indices of the adapted links.
         estimate: π̂ (10 k,).
         prefix: Of the names of the states, for a second one in a law.
-        omega: ω of the filter, instead of the gain.
+        omega: ω of the filter, instead of the gain: one, or one of every row (n,).
         friction: Effort of friction and offsets (n,), instead of those of the robot file.
         adapted: Friction that is estimated, in W, instead of either.
         rotors: Their reflected inertias (n,), instead of those of the robot file.
@@ -121,7 +121,7 @@ class PredictionError:
         a = ca.exp(-omega * signals.dt)
         mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
         change = (momentum - ca.reshape(momentum_before, n, columns)) / signals.dt
-        filtered = a * ca.reshape(W, n, columns) + (1.0 - a) * (change - mean_rest)
+        filtered = low_pass(a, ca.reshape(W, n, columns), change - mean_rest)
         if friction is None:
             terms = FrictionTerms(robot, signals.qd).torque(signals.qd)
             friction = SX(robot.model.effort_offsets) if adapted else terms
@@ -146,11 +146,18 @@ class PredictionError:
             unit="rad/s|m/s, 1",
             doc="Filtered velocity of every joint, then its smoothed sign.",
         )
-        W_f = a * SX(Y_f.sparsity(), filtered) + (1.0 - a) * Y_f
+        W_f = low_pass(a, SX(Y_f.sparsity(), filtered), Y_f)
         self.next_state["filtered_friction"] = W_f.nz[:]
         share = ca.sqrt(gate)
         self.error = share * (self.error - W_f @ friction.estimate)
         self.W = ca.diag(share) @ ca.horzcat(self.W, W_f)
+
+
+def low_pass(a: SX, before: SX, rows: SX) -> SX:
+    """Return a x + (1 − a) y of rows (n, m), a of all of them or of each (n,), as sparse as they are."""
+    if a.is_scalar():
+        return SX(a * before + (1.0 - a) * rows)
+    return SX(ca.diag(a) @ before + ca.diag(1.0 - a) @ rows)
 
 
 def _momentum_and_rest(robot: RobotExpressions, q: SX, qd: SX, links: Sequence[int], rotors: SX | None) -> list[SX]:

@@ -147,7 +147,7 @@ class Disturbance:
             return r
         doc = "Share of the observed disturbance that is taken up; the rest is the usual one."
         share = self._signals.state("disturbance_share", default=1.0, unit="1", doc=doc)
-        a = ca.exp(-observer.K_o * self._signals.dt)
+        a = ca.exp(-ca.mmin(observer.K_o) * self._signals.dt)
         share = a * share + (1.0 - a) * (1.0 - contact.is_touched)
         self.next_state["disturbance_share"] = share
         return SX(share * r + (1.0 - share) * contact.usual)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from thunder_controllers.laws.adaptation.limit import TINY
-from thunder_controllers.laws.adaptation.prediction import PredictionError
+from thunder_controllers.laws.adaptation.prediction import PredictionError, low_pass
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Signals
 from thunder_dynamics.spatial import reciprocal
@@ -33,7 +33,7 @@ class MomentumObserver:
 
     Args:
         signals: Where the states of the filter are declared.
-        K_o: Bandwidth [1/s].
+        K_o: Bandwidth [1/s], of all joints or of each (n,).
         links: Indices of the adapted links.
         pi: π̂ (10 k,).
         loss: τ̂_f + ô (n,), friction and offsets as the estimates in use have them.
@@ -92,7 +92,7 @@ class MomentumObserver:
         a = ca.exp(-self.K_o * self._signals.dt)
         doc = f"{what} through the filter of the observer."
         state = self._signals.state(name, size=rows.nnz(), default=0.0, unit="SI", doc=doc, initial=initial)
-        low = a * SX(rows.sparsity(), state) + (1.0 - a) * rows
+        low = low_pass(a, SX(rows.sparsity(), state), rows)
         self.next_state[name] = low.nz[:]
         return SX(low)
 

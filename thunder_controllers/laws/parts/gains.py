@@ -147,7 +147,7 @@ def bearable_bandwidth(most: ca.SX, Lambda: ca.SX, ratio: ca.SX) -> ca.SX:
     Args:
         most: Where everything is known [1/s].
         Lambda: Largest bandwidth of the law's error [1/s].
-        ratio: r of `disturbance_bandwidth`, of what is not yet known of the rotors [1].
+        ratio: r of `disturbance_bandwidth` of what is not yet known of rotors, of any size [1].
     """
     return ca.SX(ca.fmin(most, 0.5 * Lambda / ca.fmax(ratio - 1.0, 1e-9)))
 

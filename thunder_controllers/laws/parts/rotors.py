@@ -99,7 +99,7 @@ class RotorAdaptation:
         return SX(K_d * (1.0 + (self.sure - self.nominal) * reciprocal(self._inertia + TINY)))
 
     def observer_bandwidth(self, K_o: SX, K_d: SX, Lambda: SX) -> SX:
-        """Return K_o [1/s], or less where drives may have more inertia than is sure: `bearable_bandwidth`.
+        """Return K_o of each joint (n,) [1/s], less where its drive may have more than is sure: `bearable_bandwidth`.
 
         Args:
             K_o: Wanted [1/s].
@@ -108,7 +108,7 @@ class RotorAdaptation:
         """
         left = ca.fmax(ca.fmin(self._guess, self.most) - self.sure, 0.0)
         fastest = ca.mmax(Lambda)
-        return bearable_bandwidth(K_o, fastest, fastest * ca.mmax(left * reciprocal(K_d + TINY)))
+        return bearable_bandwidth(K_o, fastest, fastest * left * reciprocal(K_d + TINY))
 
     def bounded(self, inertia: SX, Lambda: SX) -> SX:
         """I_a, (n,), not negative, and above what is `sure` by no more than a loop of bandwidths Λ bears."""

@@ -242,7 +242,7 @@ class SplitDynamics:
             )
         if self._rotors:
             slow = observer.filtered("observer_velocity", ca.diag(qd), "Velocity", initial=qd)
-            self._rotors.add_rows(gate * observer.K_o * (ca.diag(qd) - slow))
+            self._rotors.add_rows(gate * ca.diag(observer.K_o * (qd - ca.diag(slow))))
         if self._offsets:
             self._offsets.add_rows()
         return SX(ca.vertcat(self._Y_g, self._Y_0 + gate * (observer.W - self._Y_0))) if self._scheme else SX(0, 0)
