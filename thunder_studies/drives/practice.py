@@ -128,6 +128,13 @@ def draw_repeated(settings: Settings, row: str) -> Iterator[Keys]:
     return _draw(settings, UNSEEN)
 
 
+def draw_silent(settings: Settings, row: str) -> Iterator[Keys]:
+    """Draw every arm; the controller is told neither its rotors nor how late its drives are."""
+    for keys in _draw(settings, RATED):
+        told = {name: value for name, value in keys["robot_options"].items() if name != "rotor_inertias"}
+        yield {**keys, "robot_options": told, "host": {}}
+
+
 def draw_pushed(settings: Settings, row: str) -> Iterator[Keys]:
     """Draw every arm of UNSEEN; PUSH acts when the load is known."""
     for keys in _draw(settings, UNSEEN):
@@ -236,6 +243,13 @@ def measure_practice(case: Case, trace: Trace, timing: Timing) -> Measured:
     before = (trace.t >= 2.0) & (trace.t < 6.0)
     own = {arm: _rms(way[loaded]), f"{arm}_peak": float(way[loaded].max()), "unloaded": _rms(way[before])}
     return Measured({**values, **own}, kept)
+
+
+def measure_silent(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Measure as `measure_practice`, all arms together."""
+    values, kept = measure_practice(case, trace, timing)
+    arm = _name(case)
+    return Measured({**values, "loaded": values[arm], "peak": values[f"{arm}_peak"]}, kept)
 
 
 def measure_map(case: Case, trace: Trace, timing: Timing) -> Measured:
