@@ -15,10 +15,13 @@ from laws import packed, step, unpacked
 from thunder_controllers.host import Controller, Library, Options
 from thunder_controllers.laws.adaptation.gradient import GradientAdaptation
 from thunder_controllers.laws.parts import split_dynamics
+from thunder_controllers.laws.parts.gains import damping_by_inertia, least_joint_inertia
+from thunder_controllers.laws.parts.rotors import RotorAdaptation
 from thunder_controllers.laws.slotine_li import slotine_li
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_dynamics.build import build
 from thunder_dynamics.expressions import RobotExpressions
+from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.law import Law, ReferenceKind, Signals
 from thunder_dynamics.law import Options as LawOptions
 from thunder_dynamics.model import RobotModel
@@ -113,6 +116,7 @@ class Run:
 
     def __init__(self, model: RobotModel, **options: Any) -> None:
         library = Library(build(model, [("slotine_li", {**FIXED, **options})]) / f"lib{model.name}.so")
+        self.gains = {gain.name: np.ravel(gain.defaults) for gain in library.law("slotine_li").gains}
         self.host, self.plant = Controller(), ModelPlant(arm(1.0), model.joint_names, PERIOD)
         self.host.configure(library, law="slotine_li", options=Options(nominal_dt=PERIOD))
         self.time = 0.0
@@ -144,6 +148,73 @@ def test_rotors_are_found_within_a_tenth(build_cache: Path, known: float | None)
     run.go(20.0)
     found = run.host.state("rotor_hat").ravel()
     np.testing.assert_allclose(found, TRUE, rtol=0.1)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "planar3r"])
+def test_a_loop_with_surely_known_rotors_is_not_faster(name: str) -> None:
+    """K_d grows with rotors that are there: no eigenvalue of M⁻¹K_d does, over poses, for any K_d."""
+    model, rng = load_robot(name), np.random.default_rng(3)
+    robot = RobotExpressions(model)
+    signals, n = Signals(robot, ReferenceKind.JOINT), model.n
+    rotors = RotorAdaptation(robot, signals, ca.SX.zeros(n), ca.SX(1.0), np.ones(n, dtype=bool))
+    least, M = least_joint_inertia(robot), robot.function("M")
+    masses = [np.array(M(q)) for q in rng.uniform(-np.pi, np.pi, (100, n))]
+
+    def fastest(K_d: np.ndarray, rotor: np.ndarray) -> float:
+        return max(np.linalg.eigvals(np.linalg.solve(one + np.diag(rotor), np.diag(K_d))).real.max() for one in masses)
+
+    for _ in range(5):
+        K_d, more = damping_by_inertia(robot) * rng.uniform(0.3, 1.0, n), least * 10.0 ** rng.uniform(-2.0, 3.0, n)
+        rotors.sure = ca.SX(rotors.nominal + more)
+        grown = rotors.damping(ca.SX(K_d))
+        (inertia,) = {str(one).rsplit("_", 1)[0] for one in ca.symvar(grown)}
+        assert inertia == "joint_inertia"
+        used = np.array(ca.evalf(ca.substitute(grown, ca.vertcat(*ca.symvar(grown)), least))).ravel()
+        assert (used > K_d).all()
+        assert fastest(used, more) <= 1.01 * fastest(K_d, np.zeros(n))  # gains have three digits
+
+
+def test_an_observer_is_as_fast_as_what_is_known_of_each_rotor_lets_it_be() -> None:
+    """Routh's bound by the guess, by what was told of a joint, and without doubt; two joints are not told."""
+    robot = RobotExpressions(load_robot("ur5"))
+    rotors = RotorAdaptation(robot, Signals(robot, ReferenceKind.JOINT), ca.SX.zeros(6), ca.SX(1.0), np.ones(6, bool))
+    K_d, guess, wanted = damping_by_inertia(robot), UNKNOWN_ROTOR * robot.model.limits("effort"), 57.5
+    sure, doubt = np.array([0.0, 0.4, 0.09, 0.0, 0.09, 0.05]), np.array([0.0, 0.0, 0.02, np.inf, 1e-3, np.inf])
+    rotors.sure, rotors.most = ca.SX(sure), ca.SX(sure + doubt)
+    K_o = np.array(ca.evalf(rotors.observer_bandwidth(ca.SX(wanted), ca.SX(K_d), ca.SX(10.0)))).ravel()
+    left = np.maximum(np.minimum(guess, sure + doubt) - sure, 0.0)
+    ratio = 10.0 * left / K_d
+    routh = np.where(ratio > 1.0, 5.0 / np.maximum(ratio - 1.0, 1e-9), np.inf)
+    np.testing.assert_allclose(K_o, np.minimum(wanted, routh))
+    assert K_o[3] < 0.5 * wanted == 0.5 * K_o[0]
+
+
+def test_what_an_observer_has_filtered_does_not_jump_where_its_bandwidth_does() -> None:
+    """W⁺ = W + (1 − a)(y − W) with the same y for every a."""
+    a_law, rng = law(arm(), disturbance="observed"), np.random.default_rng(2)
+    q, qd = rng.uniform(-1.0, 1.0, (2, 3))
+    at_rest = dict.fromkeys(("q", "qd", "qdd"), np.zeros(3))
+    (size,) = (entry.size for entry in a_law.state if entry.name == "observer_filtered_regressor")
+    state = {f"observer_{name}": rng.uniform(-1.0, 1.0, size) for name in ("filtered_regressor", "momentum")}
+    slopes = []
+    for K_o in (2.0, 57.0, 300.0):
+        _, after, _ = step(a_law, q, qd, at_rest, state, {"observer_bandwidth": K_o}, PERIOD)
+        moved = after["observer_filtered_regressor"] - state["observer_filtered_regressor"]
+        slopes.append(moved / (1.0 - np.exp(-K_o * PERIOD)))
+    np.testing.assert_allclose(slopes[1:], [slopes[0]] * 2, rtol=1e-9)  # 1 − a of 2 1/s has lost three digits
+
+
+@pytest.mark.slow
+def test_gains_follow_rotors_of_which_the_file_is_silent(build_cache: Path) -> None:
+    """They outweigh the outer links: the soft and slow loop of the bare links becomes the one that the arm bears."""
+    run = Run(arm(), adaptation="least_squares", rotors="adapted", disturbance="observed")
+    K_d, K_o = run.gains["K_d"], run.gains["observer_bandwidth"]
+    run.go(0.05)
+    np.testing.assert_array_equal(run.host.telemetry("K_d_used").ravel(), K_d)
+    run.go(20.0)
+    grown = 1.0 + TRUE / least_joint_inertia(RobotExpressions(arm()))
+    np.testing.assert_allclose(run.host.telemetry("K_d_used").ravel(), K_d * grown, rtol=0.1)
+    np.testing.assert_allclose(run.host.telemetry("observer_bandwidth_used").ravel(), 3 * [K_o.item()], rtol=0.1)
 
 
 @pytest.mark.slow

@@ -140,6 +140,7 @@ class SplitDynamics:
         if self._rotors and self._scheme and self._scheme.tells_rotors and stiffens:
             self.K_d = self._rotors.damping(K_d)
             K_o = None if K_o is None else self._rotors.observer_bandwidth(K_o, self.K_d, Lambda)
+            self._tell_gains(K_o)
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
         self._Lambda = sharing * Lambda
         self._used = dict(self.estimates)
@@ -175,6 +176,16 @@ class SplitDynamics:
         if K_o is not None:  # F̂_C tanh(q̇/v_s) through the observer is a feedback of velocity that no loop bears
             fed_forward = self.offsets + (0.0 if self.friction is None else self.friction.effort)
             self.observer = self._observer(K_o, fed_forward, (Y_along, beyond) if beyond.numel() else None)
+
+    def _tell_gains(self, K_o: SX | None) -> None:
+        """Report the gains that follow what is learned."""
+        values = {"K_d_used": (self.K_d, "N·m·s/rad", "K_d, more where rotors surely have more than the file's.")}
+        if K_o is not None:
+            doc = "K_o, less where drives may have more inertia than is sure."
+            values["observer_bandwidth_used"] = (K_o, "1/s", doc)
+        for name, (value, unit, doc) in values.items():
+            self._signals.describe_telemetry(name, size=self._robot.n, unit=unit, doc=doc)
+            self.telemetry = {**self.telemetry, name: value}
 
     def _adapts(self, name: str, estimate: SX, nominal: NDArray[np.float64]) -> None:
         self.estimates[name], self._nominal[name] = estimate, nominal
