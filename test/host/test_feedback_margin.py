@@ -229,8 +229,9 @@ def test_an_adaptation_that_is_slow_for_rotors_that_are_not_stated_is_said(ur5: 
     (note,) = notes(ur5, "slotine_li")
     assert note.startswith("the adaptation is slow (adaptation_limit 6")
     assert f"which rotors turn with {', '.join(ur5.joint_names)}: state them there (rotor)" in note
-    stated = load_robot("ur5", without_rotors=True)
-    assert notes(Library(build(stated, ["slotine_li"]) / "libur5.so"), "slotine_li") == []
+    learns = "slotine_li", {"adaptation": "least_squares", "rotors": "adapted"}
+    for model, law in ((load_robot("ur5", without_rotors=True), "slotine_li"), (load_robot("ur5"), learns)):
+        assert notes(Library(build(model, [law]) / "libur5.so"), "slotine_li") == []
 
 
 @pytest.mark.slow

@@ -57,10 +57,12 @@ void check_range(const double* values, const double* lower, const double* upper,
   }
 }
 
-/// That a law adapts slowly by default, as drives may have more inertia than the robot file says; empty if it does not.
+/// That a law adapts slowly by default, as drives may have more inertia than the robot file says; empty if it does not, or if
+/// its gains follow the rotors that it learns.
 std::optional<Note> adaptation_note(const Library& library, const std::string& law, const NamedValues& gains) {
   const thunder_entry* limit = entry_if_any(library.law(law).gains, kAdaptationLimit);
   if (!limit || limit->defaults[0] > kSlowAdaptation) return std::nullopt;
+  if (entry_if_any(library.law(law).telemetry, "K_d_used")) return std::nullopt;
   if (const auto given = gains.find(kAdaptationLimit); given != gains.end() && given->second[0] != limit->defaults[0]) {
     return std::nullopt;
   }
@@ -72,7 +74,7 @@ std::optional<Note> adaptation_note(const Library& library, const std::string& l
   return Note{"slow_adaptation", "the adaptation is slow (" + std::string(kAdaptationLimit) + " " + format(limit->defaults[0]) +
          "), as the robot file does not say which rotors turn with " + joints +
          ": state them there (rotor) within 20 %, as `thunder commission` finds them, or that there are none "
-         "(without_rotors)"};
+         "(without_rotors), or let the law learn them (adaptation=least_squares, rotors=adapted)"};
 }
 
 }  // namespace
