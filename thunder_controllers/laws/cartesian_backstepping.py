@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from thunder_controllers.laws.kinematic_loop import loop
 from thunder_controllers.laws.outside import contact, disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
-from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, disturbance_bandwidth, joint_damping_gain
-from thunder_controllers.laws.parts.rotors import are_learned
+from thunder_controllers.laws.parts.gains import FASTEST, PROFILE, joint_damping_gain
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
@@ -35,9 +32,7 @@ def cartesian_backstepping(robot: RobotExpressions, options: Options) -> Law:
     signals.describe_telemetry("qd_r", size=robot.n, unit="rad/s", doc="Reference velocity of the joints.")
     K_d = joint_damping_gain(robot, signals, disturbance.left_for_damping(robot, options, fastest))
     s = motion.qd_r - signals.qd
-    K_o = disturbance.observer_bandwidth(
-        signals, options, partial(disturbance_bandwidth, fastest=fastest, learned=are_learned(options))
-    )
+    K_o = disturbance.observer_bandwidth(signals, options, fastest=fastest)
     fed = motion.feedback, K_d, motion.Lambda, K_o
     model = split_dynamics.SplitDynamics(robot, signals, motion.qd_r, motion.qdd_r, options, *fed)
     outside = efforts.OutsideEfforts(robot, signals, options, model, s, motion.effort)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from thunder_controllers.laws.outside import disturbance, efforts
 from thunder_controllers.laws.parts import split_dynamics
-from thunder_controllers.laws.parts.gains import disturbance_bandwidth, error_bandwidth_gain, joint_damping_gain
-from thunder_controllers.laws.parts.rotors import are_learned
+from thunder_controllers.laws.parts.gains import error_bandwidth_gain, joint_damping_gain
 from thunder_controllers.laws.parts.task import joint_error
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
@@ -31,7 +28,7 @@ def slotine_li(robot: RobotExpressions, options: Options) -> Law:
     feedback = Lambda * e
     qd_r = signals.reference.qd + feedback
     s, qdd_r = qd_r - signals.qd, signals.time_derivative(qd_r)
-    K_o = disturbance.observer_bandwidth(signals, options, partial(disturbance_bandwidth, learned=are_learned(options)))
+    K_o = disturbance.observer_bandwidth(signals, options)
     model = split_dynamics.SplitDynamics(robot, signals, qd_r, qdd_r, options, feedback, K_d, Lambda, K_o)
     outside = efforts.OutsideEfforts(robot, signals, options, model, s)
     return signals.law(

@@ -42,19 +42,31 @@ def is_observed(options: Options) -> bool:
 
 
 def observer_bandwidth(
-    signals: Signals, options: Options, bandwidth: Callable[[RobotExpressions], float] = disturbance_bandwidth
+    signals: Signals,
+    options: Options,
+    bandwidth: Callable[[RobotExpressions], float] | None = None,
+    fastest: float = FASTEST["default"],
 ) -> SX | None:
-    """Declare K_o [1/s] where an observer takes disturbances up; its default of a robot is asked only there."""
-    return observer_bandwidth_gain(signals, bandwidth(signals.robot)) if is_observed(options) else None
+    """Declare K_o [1/s] where an observer takes disturbances up; its default of a robot is asked only there.
+
+    Args:
+        bandwidth: The default of a robot, instead of `disturbance_bandwidth`.
+        fastest: Largest eigenvalue of M⁻¹K_d that the loop bears [1/s].
+    """
+    if not is_observed(options):
+        return None
+    return observer_bandwidth_gain(
+        signals, bandwidth(signals.robot) if bandwidth else _by_default(signals.robot, options, fastest)
+    )
 
 
 def left_for_damping(robot: RobotExpressions, options: Options, fastest: float = FASTEST["default"]) -> float:
     """Return the largest eigenvalue of M⁻¹K_d by default: `fastest`, less K_o where an observer has its part [1/s]."""
-    return (
-        fastest - disturbance_bandwidth(robot, fastest, learned=are_learned(options))
-        if is_observed(options)
-        else fastest
-    )
+    return fastest - _by_default(robot, options, fastest) if is_observed(options) else fastest
+
+
+def _by_default(robot: RobotExpressions, options: Options, fastest: float) -> float:
+    return disturbance_bandwidth(robot, fastest, learned=are_learned(options))
 
 
 class Disturbance:

@@ -178,11 +178,15 @@ def acceleration_bandwidth(robot: RobotExpressions) -> float:
 
 
 def _unknown_ratio(robot: RobotExpressions, K_d: FloatArray) -> float:
-    """Return the largest r = Λ I/K_d over the joints, I what a drive may have where the file is silent [1]."""
+    """Return the largest r = Λ I/K_d over the joints, I of `unknown_rotors` [1]."""
+    return float(np.max(BANDWIDTH * unknown_rotors(robot) / K_d))
+
+
+def unknown_rotors(robot: RobotExpressions) -> FloatArray:
+    """Return the inertia that a drive may have where the file is silent, zero elsewhere, (n,) [kg·m² or kg]."""
     effort = robot.model.limits("effort")
     unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
-    rotors = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
-    return float(np.max(BANDWIDTH * rotors / K_d))
+    return np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
 
 
 def stiffness_by_inertia(robot: RobotExpressions, rows: int, most: tuple[float, float], frequency: float) -> FloatArray:

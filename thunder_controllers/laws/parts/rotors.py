@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.laws.adaptation.limit import BEARABLE, TINY, AdaptationLimit
-from thunder_controllers.laws.parts.gains import bearable_bandwidth, least_joint_inertia
+from thunder_controllers.laws.parts.gains import bearable_bandwidth, least_joint_inertia, unknown_rotors
 from thunder_dynamics.expressions import RobotExpressions
-from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.law import Options, Signals
 from thunder_dynamics.spatial import reciprocal
 
@@ -48,9 +47,7 @@ class RotorAdaptation:
     ) -> None:
         self.nominal = np.nan_to_num(robot.model.rotor_inertias)
         self.sure, self.most = SX(self.nominal), SX(ca.inf * np.ones(robot.n))
-        effort = robot.model.limits("effort")
-        unknown = np.isnan(robot.model.drive_inertias) & np.isfinite(effort)
-        self._guess = np.where(unknown, UNKNOWN_ROTOR * effort, 0.0)
+        self._guess = unknown_rotors(robot)
         self.estimate = signals.state(
             "rotor_hat",
             size=robot.n,
