@@ -47,7 +47,7 @@ class RotorAdaptation:
     ) -> None:
         self.nominal = np.nan_to_num(robot.model.rotor_inertias)
         self.sure, self.most = SX(self.nominal), SX(ca.inf * np.ones(robot.n))
-        self._guess = unknown_rotors(robot)
+        self._guess, self._is_silent = unknown_rotors(robot), np.isnan(robot.model.drive_inertias).astype(float)
         self.estimate = signals.state(
             "rotor_hat",
             size=robot.n,
@@ -88,12 +88,12 @@ class RotorAdaptation:
         return self.bounded(moved, Lambda)
 
     def damping(self, K_d: SX) -> SX:
-        """Return K_d (1 + R/a), (n,): R what the rotors surely have beyond the file's, a the gain `joint_inertia`.
+        """Return K_d (1 + R/a), (n,): R what rotors surely have that the file leaves out, a the gain `joint_inertia`.
 
         No eigenvalue of M⁻¹K_d grows. With f the largest one over all poses K_d ≤ f M and K_d,i ≤ f a_i, as
         a_i ≤ 1/(M⁻¹)_ii; so K_d + K_d R/a ≤ f (M + R).
         """
-        return SX(K_d * (1.0 + (self.sure - self.nominal) * reciprocal(self._inertia + TINY)))
+        return SX(K_d * (1.0 + self._is_silent * self.sure * reciprocal(self._inertia + TINY)))
 
     def observer_bandwidth(self, K_o: SX, K_d: SX, Lambda: SX) -> SX:
         """Return K_o of each joint (n,) [1/s], less where its drive may have more than is sure: `bearable_bandwidth`.

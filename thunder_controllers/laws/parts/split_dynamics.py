@@ -72,7 +72,7 @@ class SplitDynamics:
         offsets: o (n,), of the robot file or estimated.
         estimates: What adapts, by the names of its states: `pi_hat`, `friction_hat`, `rotor_hat`, `offset_hat`.
         effort: τ.
-        K_d: In use: more than the given one where rotors surely have more than the file's.
+        K_d: In use: more than the given one where rotors of which the file is silent surely have something.
         gate: g, if anything adapts that it is for.
         limit: What slows adaptation down, if anything adapts.
         observer: Of what the estimates in use do not explain, if its residual is fed back.
@@ -179,7 +179,13 @@ class SplitDynamics:
 
     def _tell_gains(self, K_o: SX | None) -> None:
         """Report the gains that follow what is learned."""
-        values = {"K_d_used": (self.K_d, "N·m·s/rad", "K_d, more where rotors surely have more than the file's.")}
+        values = {
+            "K_d_used": (
+                self.K_d,
+                "N·m·s/rad",
+                "K_d, more where rotors of which the file is silent surely have something.",
+            )
+        }
         if K_o is not None:
             doc = "K_o, less where drives may have more inertia than is sure."
             values["observer_bandwidth_used"] = (K_o, "1/s", doc)
