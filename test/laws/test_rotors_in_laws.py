@@ -166,11 +166,12 @@ def test_a_loop_with_surely_known_rotors_is_not_faster(name: str) -> None:
     for _ in range(5):
         K_d, more = damping_by_inertia(robot) * rng.uniform(0.3, 1.0, n), least * 10.0 ** rng.uniform(-2.0, 3.0, n)
         rotors.sure = ca.SX(rotors.nominal + more)
-        grown = rotors.damping(ca.SX(K_d))
+        grown = rotors.damping(ca.SX(K_d), K_d)
         (inertia,) = {str(one).rsplit("_", 1)[0] for one in ca.symvar(grown)}
         assert inertia == "joint_inertia"
         used = np.array(ca.evalf(ca.substitute(grown, ca.vertcat(*ca.symvar(grown)), least))).ravel()
         assert (used > K_d).all()
+        assert (np.array(ca.evalf(rotors.damping(ca.SX(K_d), 2.0 * K_d))).ravel() == K_d).all(), "as it is given"
         assert fastest(used, more) <= 1.01 * fastest(K_d, np.zeros(n))  # gains have three digits
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thunder_dynamics.entries import Entry, EntryFlag, broadcast, make_entry
 from thunder_dynamics.errors import LawError, listed
@@ -326,6 +326,14 @@ class Signals:
         if size not in (None, expected):
             raise LawError(f"size {size}", where=f"signal entry '{name}'", valid=f"{expected}, as it is known")
         return make_entry(name, (expected, 1), unit or known.unit, doc or known.description, default)
+
+    def default_of(self, kind: str, name: str) -> NDArray[np.float64]:
+        """Return the default of an entry of SIGNALS that was declared, flat.
+
+        Raises:
+            KeyError: if there is none of that name.
+        """
+        return np.ravel({entry.name: entry.default for entry in self._entries[kind]}[name])
 
     def _add(self, kind: str, entry: Entry) -> SX:
         self._append(kind, entry)

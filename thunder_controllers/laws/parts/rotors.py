@@ -87,13 +87,16 @@ class RotorAdaptation:
         moved = limit.moved(self.estimate, self._regressor, self._rates, s, K_d)
         return self.bounded(moved, Lambda)
 
-    def damping(self, K_d: SX) -> SX:
+    def damping(self, K_d: SX, default: NDArray[np.float64]) -> SX:
         """Return K_d (1 + R/a), (n,): R what rotors surely have that the file leaves out, a the gain `joint_inertia`.
+
+        A K_d that is not the default (n,) stays: whoever states one may mean it for the arm with its rotors.
 
         No eigenvalue of M⁻¹K_d grows. With f the largest one over all poses K_d ≤ f M and K_d,i ≤ f a_i, as
         a_i ≤ 1/(M⁻¹)_ii; so K_d + K_d R/a ≤ f (M + R).
         """
-        return SX(K_d * (1.0 + self._is_silent * self.sure * reciprocal(self._inertia + TINY)))
+        grown = K_d * (1.0 + self._is_silent * self.sure * reciprocal(self._inertia + TINY))
+        return SX(ca.if_else(K_d == default, grown, K_d))
 
     def observer_bandwidth(self, K_o: SX, K_d: SX, Lambda: SX) -> SX:
         """Return K_o of each joint (n,) [1/s], less where its drive may have more than is sure: `bearable_bandwidth`.

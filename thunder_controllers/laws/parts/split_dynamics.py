@@ -137,17 +137,18 @@ class SplitDynamics:
                 "pi_hat", self._scheme.estimate, np.concatenate([model.links[i].inertia.pi for i in self.links])
             )
             self.telemetry = self._scheme.telemetry
+        wanted = K_o
         if self._rotors and self._scheme and self._scheme.tells_rotors and stiffens:
-            self.K_d = self._rotors.damping(K_d)
+            self.K_d = self._rotors.damping(K_d, signals.default_of("gains", "K_d"))
             K_o = None if K_o is None else self._rotors.observer_bandwidth(K_o, self.K_d, Lambda)
             self._tell_gains(K_o)
         sharing = 2.0 if self._scheme and self._rotors else 1.0  # by inertias, what a loop of Λ bears but once
         self._Lambda = sharing * Lambda
         self._used = dict(self.estimates)
         Y_along, beyond = SX(robot.n, 0), SX(0, 1)
-        if K_o is not None:
+        if wanted is not None:
             (along,) = ca.substitute([qdd_r], [qd], [qd_r])
-            bandwidth = bandwidth_beside(sharing * K_o, self._Lambda)
+            bandwidth = bandwidth_beside(sharing * wanted, self._Lambda)
             if self._scheme:
                 pi, borne = self._scheme.estimate, self._scheme.borne(bandwidth)
                 Y_along = robot.slotine_li_regressor(q, qd_r, qd_r, along, self.links)

@@ -135,7 +135,7 @@ class LeastSquaresAdaptation(Adaptation):
         self._next = rows.next_state | self._told.next_state
         self._untouched = SX(self._told.change != TOUCHED)
         self._std = SX(self._scale * self._told.std)
-        self._away = SX(self._scale * self._told.z)
+        self._away, self._learnt = SX(self._scale * self._told.z), SX(1.0 - self._told.std**2)
         self._estimates.sure = ca.fmax(self._surely(ca.fabs(self._away))[:size], self._turned_by_masses())
         self._estimates.beyond = self._turned_by_rotors(robot, links)
         if adapted.rotors:
@@ -144,20 +144,24 @@ class LeastSquaresAdaptation(Adaptation):
         self._report(body)
 
     def _surely(self, away: SX) -> SX:
-        """Return what of differences from the robot file (p,) is beyond doubt, not negative."""
-        return SX(ca.fmax(away - SURE * self._std, 0.0))
+        """Return what of differences from the robot file (p,) is beyond doubt, not negative.
+
+        It has the share 1 − C̄: first estimates are no knowledge.
+        """
+        return SX(self._learnt * ca.fmax(away - SURE * self._std, 0.0))
 
     def _turned_by_masses(self) -> SX:
         """Inertia beyond the file's that masses surely have where they surely are, (10 k,): a point mass has the least.
 
         Gravity tells m and m c at rest; without this, a body stays where inertias that no motion has shown let it be.
         """
-        nominal, std = (ca.vertsplit(SX(x), N_PARAMETERS) for x in (self.nominal, self._std[: self._estimates.size]))
-        away, found = ca.vertsplit(self._away[: self._estimates.size], N_PARAMETERS), []
-        for file, change, deviation in zip(nominal, away, std, strict=True):
+        size, found = self._estimates.size, []
+        parts = self.nominal, self._away[:size], self._std[:size], self._learnt[:size]
+        links = zip(*(ca.vertsplit(SX(x), N_PARAMETERS) for x in parts), strict=True)
+        for file, change, deviation, learnt in links:
             told = file + change
             mass = told[0] + SURE * deviation[0]
-            moment = ca.fmax(ca.fabs(told[1:4]) - SURE * deviation[1:4], 0.0)
+            moment = learnt[1:4] * ca.fmax(ca.fabs(told[1:4]) - SURE * deviation[1:4], 0.0)
             point = ca.vertcat(*parallel_axis(reciprocal(ca.fmax(mass, LEAST_MASS)), moment))
             found += [SX.zeros(4), ca.fmax(ca.fabs(point) - ca.fabs(file[4:]), 0.0)]
         return SX(ca.vertcat(*found))
