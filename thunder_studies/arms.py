@@ -30,13 +30,13 @@ from thunder_studies.panda import bodies
 FloatArray = NDArray[np.float64]
 
 DURATION, WINDOW = 8.0, 4.0
-"""Of a run, and where its error is taken [s]."""
+"""Duration of a run, and of the window in which its error is taken [s]."""
 
 UNCERTAINTY = 0.2
-"""Of every parameter of every link [1]."""
+"""Relative uncertainty of every parameter of every link [1]."""
 
 RESOLUTION = 1e-4
-"""Of the encoders [rad or m]."""
+"""Resolution of the encoders [rad or m]."""
 
 ROTOR = 1.0 / 300.0
 """Rotors that the robot files do not have, per effort limit [kg·m² / N·m]: 0.5 kg·m² at the shoulder of a UR5."""
@@ -139,7 +139,7 @@ def described(arm: Arm, file: Path, law: str) -> Mapping[str, Any]:
 
 @cache
 def library_of(name: str, law: str, file: Path) -> Library:
-    """Of an arm of ARMS with a law."""
+    """Return the library of an arm of ARMS with a law."""
     anything = {"reference": {"type": "hold", "position": (0.0, 0.0, 0.0)}, "start": {"q": (0.0,)}}
     return load_robot(RunConfig.model_validate({**described(ARMS[name], file, law), **anything})).library
 

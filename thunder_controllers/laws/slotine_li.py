@@ -10,7 +10,7 @@ from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Options, ReferenceKind, Signals, takes
 
 PARTIALLY_KNOWN = "slotine_li with gains Lambda = K_p/K_d and K_d; its option known names links that are known"
-"""What the law of this name is now."""
+"""Replacement of the law of this name."""
 
 
 @takes(*split_dynamics.OPTIONS, *efforts.OPTIONS)

@@ -206,7 +206,7 @@ def write_results(scenario: Scenario, results: Sequence[RunResult], folder: Path
 
 
 def look_file(folder: Path, run: str) -> Path:
-    """Where what the arm of a run looks like is kept, once it has been drawn."""
+    """Return the file that keeps the looks of the arm of a run, once it has been drawn."""
     return folder / f"{run}_look.npz"
 
 
@@ -276,7 +276,7 @@ def run_once(
 
 
 def divergence(setup: Setup, run: Run, end: float) -> ScenarioError:
-    """What is raised of a plant whose state is not finite at a time [s]."""
+    """Return the error for a plant whose state is not finite at a time [s]."""
     what = f"the plant diverged before t = {end:g} s; likely cause: {likely_cause(setup, run, end)}"
     return ScenarioError(f"run {run.name}: {what}", valid="other gains, or a finer integration (plant.substeps)")
 

@@ -100,7 +100,7 @@ UNSEEN = ("panda", "ur5", "ur10", "z1")
 """Arms on which no default of an observer was chosen."""
 
 AGAIN, FIRST = 5.0, 1.0
-"""How long a motion is made again, and its first part [s]."""
+"""Duration of a motion that is made again, and of its first part [s]."""
 
 PUSH, PUSHED = 20.0, (14.0, 16.0)
 """Force along z on the last link [N], and when [s]."""

@@ -13,7 +13,7 @@ from thunder_dynamics.law import Signals
 SX = ca.SX
 
 BANDWIDTH = 20.0
-"""Of the filter by default [1/s]: motions of an arm are slower, noise of velocities is faster."""
+"""Default bandwidth of the filter [1/s]: motions of an arm are slower, noise of velocities is faster."""
 
 
 def prediction_weight(signals: Signals) -> SX:
@@ -93,35 +93,24 @@ class PredictionError:
             momentum, rest = ca.substitute([momentum, rest], [known], [rotors])
         if motion is not None:
             momentum, rest = ca.substitute([momentum, rest], [signals.q, signals.qd], list(motion))
-        W = signals.state(
-            f"{prefix}filtered_regressor",
-            size=n * columns,
-            default=0.0,
-            unit="SI",
-            doc="Filtered effort per adapted parameter, column by column, then of the known links.",
-        )
-        momentum_before = signals.state(
-            f"{prefix}momentum",
-            size=n * columns,
-            default=0.0,
-            unit="SI",
-            doc="Momentum per column as in filtered_regressor, one step before.",
-            initial=ca.vec(first[0]),
-        )
-        rest_before = signals.state(
-            f"{prefix}momentum_rest",
-            size=n * columns,
-            default=0.0,
-            unit="SI",
-            doc="Effort without that of the momentum, per column as in filtered_regressor, one step before.",
-            initial=ca.vec(first[1]),
-        )
+
+        def before(name: str, doc: str, initial: SX | None = None) -> SX:
+            value = None if initial is None else ca.vec(initial)
+            state = signals.state(prefix + name, size=n * columns, default=0.0, unit="SI", doc=doc, initial=value)
+            return SX(ca.reshape(state, n, columns))
+
+        doc = "Filtered effort per adapted parameter, column by column, then of the known links."
+        W = before("filtered_regressor", doc)
+        doc = "Momentum per column as in filtered_regressor, one step before."
+        momentum_before = before("momentum", doc, first[0])
+        doc = "Effort without that of the momentum, per column as in filtered_regressor, one step before."
+        rest_before = before("momentum_rest", doc, first[1])
         doc = "Filtered effort, friction left out."
         effort = signals.state(f"{prefix}filtered_effort", size=n, default=0.0, unit="N·m|N", doc=doc)
         a = ca.exp(-omega * signals.dt)
-        mean_rest = 0.5 * (rest + ca.reshape(rest_before, n, columns))
-        change = (momentum - ca.reshape(momentum_before, n, columns)) / signals.dt
-        filtered = low_pass(a, ca.reshape(W, n, columns), change - mean_rest)
+        mean_rest = 0.5 * (rest + rest_before)
+        change = (momentum - momentum_before) / signals.dt
+        filtered = low_pass(a, W, change - mean_rest)
         if friction is None:
             terms = FrictionTerms(robot, signals.qd).torque(signals.qd)
             friction = SX(robot.model.effort_offsets) if adapted else terms

@@ -1,4 +1,4 @@
-"""What an adaptation scheme offers to a law."""
+"""The interface between an adaptation scheme and a law."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Adapted:
-    """What adapts: of the joints, by itself unless the scheme's `step` has its state; and which of all parameters."""
+    """Parts of the joints that adapt, by themselves unless the scheme's `step` has their state; which of all parameters."""
 
     friction: FrictionAdaptation | None = None
     rotors: RotorAdaptation | None = None

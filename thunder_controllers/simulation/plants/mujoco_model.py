@@ -17,7 +17,7 @@ from thunder_dynamics.joints import Elasticity
 from thunder_dynamics.readers.urdf_elements import parse_xml
 
 TERMS = 3
-"""Of the polynomials that stiffness and damping of MuJoCo's joints and tendons are."""
+"""Number of terms of the polynomials that stiffness and damping of MuJoCo's joints and tendons are."""
 
 
 def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
