@@ -18,7 +18,7 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Adapted:
-    """Parts of the joints that adapt, by themselves unless the scheme's `step` has their state; which of all parameters."""
+    """Parts that adapt: of the joints, each by itself unless the scheme has its state; and which of all parameters."""
 
     friction: FrictionAdaptation | None = None
     rotors: RotorAdaptation | None = None
