@@ -22,11 +22,10 @@ from thunder_controllers.commissioning.file import (
     write_commissioned,
 )
 from thunder_controllers.commissioning.plan import Budget
-from thunder_controllers.commissioning.simulation import Commissioned, SimulatedArm, commission_arm, scenario_at
+from thunder_controllers.commissioning.simulation import Commissioned, commission_scenario
 from thunder_controllers.host import total_delay
 from thunder_controllers.resources import SCENARIOS, shipped
-from thunder_controllers.simulation.preparation import prepare
-from thunder_controllers.simulation.scenario import Run, Scenario, check_keys, load_scenario
+from thunder_controllers.simulation.scenario import check_keys, load_scenario
 from thunder_dynamics.cli import LAW_FORM, complete_law, completer, parse_law
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import RobotModel
@@ -90,9 +89,9 @@ def commission(
     changes = changed({}, {}, settings)
     with tempfile.TemporaryDirectory() as folder:
         loaded = load_scenario(_scenario_file(scenario, Path(folder)), changes, xacro_folders)
-        original, resting = loaded.runs[0], scenario_at(loaded)
+        original = loaded.runs[0]
         model = loaded.load_model(original.config.robot, original.config)
-        done = _play(resting, model, budget)
+        done = commission_scenario(loaded, model, budget)
     rate, found = original.config.rate, done.findings
     named = (original.config.law.name, original.config.law.options) if law is None else parse_law(law)
     gains, margin = suggested_gains(told_model(model, found), named[0], named[1], found, rate)
@@ -107,15 +106,6 @@ def commission(
         )
         write_commissioned(out, found, model.joint_names, 1.0 / rate, gains, comment)
         click.echo(str(out.resolve()), err=as_json)
-
-
-def _play(resting: Scenario, model: RobotModel, budget: Budget) -> Commissioned:
-    run: Run = resting.runs[0]
-    setup = prepare(resting, run, model=model)
-    play, compensated = SimulatedArm(setup), run.config.host.gravity_compensated_by_robot
-    return commission_arm(
-        setup.library, setup.samples[0, : model.n], run.config.rate, play, budget, gravity_compensated=compensated
-    )
 
 
 def _scenario_file(given: str, folder: Path) -> Path:
@@ -142,7 +132,9 @@ def _scenario_file(given: str, folder: Path) -> Path:
 
 
 def _cell(quantity: Quantity, joint: int) -> str:
-    return interval(quantity.value[joint], quantity.std[joint]) if quantity.is_told[joint] else "unknown"
+    if np.isnan(quantity.known()[joint]):
+        return "unknown"
+    return "about " * bool(quantity.is_rough[joint]) + interval(quantity.value[joint], quantity.std[joint])
 
 
 def _show(
@@ -168,7 +160,9 @@ def _document(done: Commissioned, model: RobotModel, gains: Mapping[str, Any], m
     found: Findings = done.findings
     joints = {
         joint: {
-            name: {"found": quantity.value[k], "std": quantity.std[k]} if quantity.is_told[k] else None
+            name: None
+            if np.isnan(quantity.known()[k])
+            else {"found": quantity.value[k], "std": quantity.std[k], "rough": bool(quantity.is_rough[k])}
             for name in SHOWN
             for quantity in [getattr(found, name)]
         }

@@ -69,15 +69,20 @@ NO_FILTER = 0.4
 
 @dataclass(frozen=True)
 class Quantity:
-    """Numbers of the joints (n,) with their standard deviations, and which of them the motion told."""
+    """Numbers of the joints (n,) with their standard deviations, and which of them the motion told.
+
+    Attributes:
+        is_rough: Which are not told, but well enough for gains.
+    """
 
     value: FloatArray
     std: FloatArray
     is_told: NDArray[np.bool_]
+    is_rough: NDArray[np.bool_]
 
     def known(self) -> FloatArray:
         """The values, NaN where they are unknown (n,)."""
-        return np.where(self.is_told, self.value, np.nan)
+        return np.where(self.is_told | self.is_rough, self.value, np.nan)
 
 
 LEAST = {"delay": 2.5e-4, "velocity_lag": 2.5e-4, "gain": 0.03, "viscous": 0.05, "coulomb": 0.02, "offset": 0.02}
@@ -85,6 +90,9 @@ LEAST = {"delay": 2.5e-4, "velocity_lag": 2.5e-4, "gain": 0.03, "viscous": 0.05,
 
 RELATIVE = {"rotor": 0.05, "viscous": 0.2, "coulomb": 0.1, "offset": 0.1, "position_noise": 0.1, "velocity_noise": 0.1}
 """Deviation up to which a quantity is told, over its size: within two of them a rotor is right to 10 %."""
+
+ROUGH = {"rotor": 0.2}
+"""Deviation up to which gains follow a quantity, over its size: without any rotor they would be for the bare links."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +183,8 @@ def estimate(library: Library, stage: Stage, record: StageRecord, *, gravity_com
     quantities = {}
     for name, value in size.items():
         allowed = np.fmax(LEAST.get(name, 0.0) * unit.get(name, 1.0), RELATIVE.get(name, 0.0) * np.abs(value))
-        quantities[name] = Quantity(value, std[name], np.asarray(std[name] <= allowed))
+        told, rough = std[name] <= allowed, std[name] <= ROUGH.get(name, 0.0) * np.abs(value)
+        quantities[name] = Quantity(value, std[name], np.asarray(told), np.asarray(rough & ~told))
     return Findings(**quantities, velocity_cutoff=velocity.cutoff, by_differences=velocity.differs, residual=noise)
 
 

@@ -12,8 +12,9 @@ from thunder_controllers.commissioning.plan import LAW, MOST_STAGES, Budget, Com
 from thunder_controllers.fields import FloatArray, in_order
 from thunder_controllers.host import FAULTS, Guard, Library
 from thunder_controllers.references.sinusoids import JointLissajous
-from thunder_controllers.simulation.preparation import Setup
+from thunder_controllers.simulation.preparation import Setup, prepare
 from thunder_controllers.simulation.scenario import LawSection, Run, Scenario, StartSection
+from thunder_dynamics.model import RobotModel
 
 HOST = {"accepts_unstable_gains": True, "approaches_jumps": False}
 """Options of the host while the motion is played."""
@@ -52,6 +53,26 @@ def commission_arm(
     found = estimate(library, *played[-1], gravity_compensated=gravity_compensated)
     check_sound(found, *played[-1], library)
     return Commissioned(found, tuple(played))
+
+
+def commission_scenario(scenario: Scenario, model: RobotModel, budget: Budget) -> Commissioned:
+    """Play stages on the plant of a scenario's first run, and estimate, as `commission_arm` does.
+
+    Args:
+        scenario: Where its first run starts, the motion begins.
+        model: The controller's robot.
+        budget: Bounds of the motion.
+
+    Raises:
+        CommissioningError: as `commission_arm` raises.
+        ThunderError: as preparing a run raises.
+    """
+    resting = scenario_at(scenario)
+    run = resting.runs[0]
+    setup = prepare(resting, run, model=model)
+    start, compensated = setup.samples[0, : model.n], run.config.host.gravity_compensated_by_robot
+    play = SimulatedArm(setup)
+    return commission_arm(setup.library, start, run.config.rate, play, budget, gravity_compensated=compensated)
 
 
 def scenario_at(scenario: Scenario) -> Scenario:

@@ -77,7 +77,7 @@ def shared_by(config: RunConfig) -> str:
 def _load_robot(shared: str) -> Robot:
     anything = {"reference": {"type": "hold", "position": (0.0, 0.0, 0.0)}, "start": {"q": (0.0,)}, "duration": 1.0}
     run = Run("library", True, RunConfig.model_validate(json.loads(shared) | anything))
-    scenario = _scenario(run)
+    scenario = scenario_of(run)
     model, library = build_library(scenario, run, lanes=may_share(run.config))
     return Robot(model, library, read_description(scenario, run.config))
 
@@ -90,7 +90,7 @@ def prepare_case(case: Case) -> tuple[Setup, Run] | None:
     """
     robot, run = load_robot(case.config), Run(case.row, case.adaptation, case.config)
     try:
-        return prepare(_scenario(run), run, robot.model, robot.library, robot.description), run
+        return prepare(scenario_of(run), run, robot.model, robot.library, robot.description), run
     except LawError as error:
         if not str(error.where).startswith("activate"):
             raise
@@ -186,7 +186,8 @@ def _judged(case: Case, setup: Setup, run: Run, ran: Ran) -> Outcome:
     return Outcome(DONE, {**values, **more.values}, more.series)
 
 
-def _scenario(run: Run) -> Scenario:
+def scenario_of(run: Run) -> Scenario:
+    """Return a scenario of one run."""
     return Scenario(Path("experiment"), "experiment", "", (run,), "")
 
 

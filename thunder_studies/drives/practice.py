@@ -12,14 +12,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from thunder_controllers.commissioning.file import suggested_gains, told_model, write_commissioned
+from thunder_controllers.commissioning.plan import Budget, CommissioningError
+from thunder_controllers.commissioning.simulation import commission_scenario
 from thunder_controllers.experiments import draws
 from thunder_controllers.experiments.experiment import DONE, Case, Measured, Settings
 from thunder_controllers.experiments.measures import measure_run
-from thunder_controllers.experiments.runner import load_robot, run_case
+from thunder_controllers.experiments.runner import load_robot, run_case, scenario_of
 from thunder_controllers.host import Library, Limits, Options, PoseFollower
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.experiment import learned_in
-from thunder_controllers.simulation.scenario import merged
+from thunder_controllers.simulation.scenario import Run, merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_studies.arms import ARMS, ROTOR, described, library_of, robot_file
 from thunder_studies.panda import Keys
@@ -250,6 +253,33 @@ def measure_silent(case: Case, trace: Trace, timing: Timing) -> Measured:
     values, kept = measure_practice(case, trace, timing)
     arm = _name(case)
     return Measured({**values, "loaded": values[arm], "peak": values[f"{arm}_peak"]}, kept)
+
+
+def measure_commissioned(case: Case, trace: Trace, timing: Timing) -> Measured:
+    """Commission the arm with an empty hand, then run it again with what was found; measure as `measure_silent`.
+
+    The values are those of the second run, whether the motion was refused, and whether the host stopped the arm then.
+    """
+    before = measure_silent(case, trace, timing)
+    config, robot = case.config, load_robot(case.config)
+    plant = config.plant.model_copy(update={"payloads": ()})
+    empty = Run("commission", False, config.model_copy(update={"plant": plant}))
+    try:
+        found = commission_scenario(scenario_of(empty), robot.model, Budget()).findings
+    except CommissioningError:
+        return Measured({**before.values, "refused": 1.0}, before.series)
+    law, rate = config.law, config.rate
+    gains, _ = suggested_gains(told_model(robot.model, found), law.name, law.options, found, rate)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "drives.yaml"
+        write_commissioned(file, found, robot.model.joint_names, 1.0 / rate, gains, "")
+        again = {
+            "robot_options": {**config.robot_options, "drives": str(file)},
+            "law": type(law).model_validate(merged(law.model_dump(), {"gains": gains})),
+        }
+        one = run_case(replace(case, config=config.model_copy(update=again), measure=measure_silent))
+    values = {name: one.values.get(name) for name in ("unloaded", "loaded", "peak")}
+    return Measured({**values, "refused": 0.0, "stopped_again": float(one.ended != DONE)}, one.series)
 
 
 def measure_map(case: Case, trace: Trace, timing: Timing) -> Measured:

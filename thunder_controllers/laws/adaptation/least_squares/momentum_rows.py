@@ -154,7 +154,7 @@ class MomentumRows:
 
     def of(self, turn: SX) -> Row:
         """The row of the joint whose index is `turn`."""
-        joint = ca.vertcat(*(turn == float(j) for j in range(self._n)))
+        joint = ca.vertcat(*(ca.fabs(turn - float(j)) < 0.5 for j in range(self._n)))
         row = (joint.T @ self._rows).T
         viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self.size :])
         own = [joint * viscous, joint * coulomb, joint * rotor, *([joint] * self._offsets)]
