@@ -57,6 +57,16 @@ def test_a_single_joint_meets_the_limits_of_pure_delay(pendulum: Library, period
     assert margins.element_margins["K_d"] == pytest.approx([margins.margin])
 
 
+def test_the_loop_of_least_squares_is_linear_about_rest(build_cache: Path) -> None:
+    """Its states have a row of one joint in a step, whose index is a state like any other."""
+    told = {"adaptation": "least_squares", "friction": "adapted", "rotors": "adapted", "disturbance": "observed"}
+    library = Library(build(load_robot("planar3r"), [("slotine_li", told)]))
+    plain = Library(build(load_robot("planar3r"), [("slotine_li", {"disturbance": "observed"})]))
+    poses = margin_poses(plain, 3, 0)
+    own, others = (find_margins(one, "slotine_li", {}, poses, Timing()).margin for one in (library, plain))
+    assert own == pytest.approx(others, rel=0.2)
+
+
 def test_a_delay_between_two_periods_acts_on_both() -> None:
     """v ← v − a ((1 − f) v of one period ago + f v of two periods ago), its eigenvalues as roots."""
     a, f = 0.4, 0.3

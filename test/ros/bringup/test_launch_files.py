@@ -213,12 +213,14 @@ def test_the_plugin_is_loaded_by_the_spawner_once_there_is_its_library(backend: 
     gains = tmp_path / "gains.yaml"
     gains.write_text("/**/adaptive_controller: {ros__parameters: {gains.gamma: 0.5}}")
     law = "slotine_li:friction=adapted"
-    system = start(backend=backend, gains=str(gains), law=law, reference="none", namespace="left")
+    drives = tmp_path / "drives.yaml"
+    drives.touch()
+    system = start(backend=backend, gains=str(gains), drives=str(drives), law=law, reference="none", namespace="left")
     for absent in (SIMULATION, names.REFERENCE):
         assert absent not in system
     spawner = system["spawner adaptive_controller"]
     assert spawner.namespace == "/left" and spawner.must_end_well and not spawner.is_required
-    assert files(spawner)[1:] == ["gains.yaml", "library.yaml"], "the last file is the strongest"
+    assert files(spawner)[1:] == ["drives.yaml", "gains.yaml", "library.yaml"], "the last file is the strongest"
     assert files(spawner)[0] in ("panda_mujoco.yaml", "panda_gazebo.yaml", "panda_franka.yaml")
     assert system.before(spawner)[0] == "wait_for_library"
     waits = system[names.WAIT_FOR_LIBRARY]

@@ -144,9 +144,18 @@ def test_once_writes_the_library_and_says_success(tmp_path: Path) -> None:
     assert Library(tmp_path / "arm_generatedFiles/libarm.so").laws == ("slotine_li",)
 
 
+def test_drives_are_in_the_library(tmp_path: Path) -> None:
+    drives = tmp_path / "drives.yaml"
+    drives.write_text("/**/drives: {ros__parameters: {joint2: {rotor: 0.3}}}")
+    given = [f"robot:={PLANAR}", f"output:={tmp_path}", "laws:=[gravity_compensation]"]
+    assert once(*given, f"drives:={drives}") == 0
+    assert Library(tmp_path / "planar3r_generatedFiles/libplanar3r.so").rotor_inertia[1] == 0.3
+
+
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
+        ("drives:=/no/such.yaml", "/no/such.yaml: no such file"),
         ("robot:=/no/such.yaml", "/no/such.yaml: no such file"),
         ("robot:=package://thunder_controllers/none.yaml", "no such file"),
         ("robot:=package://no_such_package/a.yaml", "package"),

@@ -62,20 +62,21 @@ def test_the_default_is_an_arm_that_learns_and_moves_by_itself() -> None:
 
 
 def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
-    gains = tmp_path / "gains.yaml"
+    gains, drives = tmp_path / "gains.yaml", tmp_path / "drives.yaml"
     gains.touch()
+    drives.touch()
     law, links = "cartesian_backstepping:friction=adapted", "panda_link6+panda_link7"
-    words = [f"law:={law}", f"adapted_links:={links}", "payload:=1.5", f"gains:={gains}", "model:=true"]
+    words = [f"law:={law}", f"adapted_links:={links}", "payload:=1.5", f"gains:={gains}", f"drives:={drives}", "model:=true"]
     words += ["reference:=none", "autostart:=false", "mode:=lockstep", "output:=/tmp/out"]
     given = nodes(*words)
     assert set(given) == {names.GENERATOR, names.SIMULATION, names.CONTROLLER, names.MODEL}
     generator, arm, controller = (given[name] for name in (names.GENERATOR, names.SIMULATION, names.CONTROLLER))
     assert (generator["laws"], generator["adapted_links"]) == ([law], ["panda_link6", "panda_link7"])
-    assert generator["output"] == "/tmp/out"
+    assert (generator["output"], generator["drives"]) == ("/tmp/out", str(drives))
     assert (arm["payload.mass"], arm["payload.attached"], arm["mode"]) == (1.5, True, "lockstep")
     assert controller["law"] == "cartesian_backstepping" and not controller["bringup"]
     assert "estimates_file" not in controller, "they are for the law without options"
-    assert files_of("panda_adaptive", complete("panda_adaptive", words))[-1] == gains, "the last file is the strongest"
+    assert files_of("panda_adaptive", complete("panda_adaptive", words))[-2:] == [drives, gains], "the last file is the strongest"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
 
-READING = ("name", "base_link", "ee_link", "allow_inconsistent", "xacro_args", "packages")
+READING = ("name", "base_link", "ee_link", "allow_inconsistent", "xacro_args", "packages", "drives")
 """What of a request its reader takes."""
 
 Request = Mapping[str, Any]

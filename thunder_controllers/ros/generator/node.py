@@ -106,7 +106,7 @@ class GeneratorNode(Node):
     def _request(self, folder: Path) -> Request:
         """Collect the parameters; a description from the topic is written to `folder`."""
         request = {parameter.name: self._given[parameter.name] for parameter in self._table}
-        for name in ("robot", "user_functions"):
+        for name in ("robot", "drives", "user_functions"):
             request[name] = str(resolve_file(request[name])) if request[name] else ""
         request["xacro_args"] = named_values(request["xacro_args"], "parameter xacro_args")
         request["packages"] = resolve_packages(request["packages"], "parameter packages")

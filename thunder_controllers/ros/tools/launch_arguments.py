@@ -94,7 +94,7 @@ def check_arguments(given: Mapping[str, str]) -> None:
         raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE, URDF or xacro")
     if not 0.0 <= numbers(given["payload"])[0] < float("inf"):
         raise LaunchArgumentError(f"payload:={given['payload']}", valid="a number, zero or more [kg]")
-    for name in ("gains", "estimates_file", "robot"):
+    for name in ("drives", "gains", "estimates_file", "robot"):
         if given.get(name, "") not in ("", "default"):
             resolve_file(given[name])
     if given.get("robot", "").endswith((".yaml", ".yml")):

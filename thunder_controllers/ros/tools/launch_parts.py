@@ -34,7 +34,7 @@ from thunder_controllers.ros.common.names import (
     WAIT_FOR_LIBRARY,
 )
 from thunder_controllers.ros.tools.launch_arguments import discovery_environment, read_arguments
-from thunder_controllers.ros.tools.system import files_of, parameters_of, starts_by_itself
+from thunder_controllers.ros.tools.system import files_of, given_files, parameters_of, starts_by_itself
 
 PANDA = "panda_adaptive"
 """The system that has backends; they read its arguments."""
@@ -134,13 +134,13 @@ def plugin(given: Given, config: str) -> list[Any]:
         config: Parameter file of controller_manager and its controllers; the later files are the stronger ones.
     """
     nodes, library = parameters_of(PANDA, given), PathJoinSubstitution([LaunchLogDir(), "library.yaml"])
-    gains = [str(resolve_file(given["gains"]))] if given["gains"] else []
+    found = [str(file) for file in given_files(given)]
     values = {key: str(value).lower() if value in (True, False) else value for key, value in nodes[CONTROLLER].items()}
     waits, load = nodes[WAIT_FOR_LIBRARY] | {"file": library}, nodes.get(SET_LOAD)
     words = [
         *("--switch-timeout", "20"),
         *([] if starts_by_itself(given) else ["--inactive"]),
-        *(word for file in (config, *gains, library) for word in ("--param-file", file)),
+        *(word for file in (config, *found, library) for word in ("--param-file", file)),
         *(ros_argument(f"-p {key}:={value}") for key, value in values.items()),
     ]
     return in_turn(

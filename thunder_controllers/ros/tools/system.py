@@ -26,9 +26,9 @@ def generator_parameters(given: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of a generator that its arguments determine."""
     links = [link for link in given["adapted_links"].split("+") if link]
     output = str(resolve(given["output"])) if given["output"] else ""
-    robot = str(resolve_file(given["robot"])) if given["robot"] else ""
+    files = {key: str(resolve_file(given[key])) if given[key] else "" for key in ("robot", "drives")}
     described = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
-    return {"robot": robot, "laws": [given["law"]], "adapted_links": links, "output": output, **described}
+    return {"laws": [given["law"]], "adapted_links": links, "output": output, **files, **described}
 
 
 def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -79,4 +79,9 @@ def _arm(urdf: str, given: Mapping[str, str]) -> dict[str, Any]:
 def files_of(name: str, given: Mapping[str, str]) -> list[Path]:
     """ROS parameter files of a system, later ones stronger."""
     own = [share("config/ros/panda.yaml")] if name == "panda_adaptive" else []
-    return [*own, *([resolve_file(given["gains"])] if given["gains"] else [])]
+    return [*own, *given_files(given)]
+
+
+def given_files(given: Mapping[str, str]) -> list[Path]:
+    """ROS parameter files that a user gives the controller, later ones stronger."""
+    return [resolve_file(given[key]) for key in ("drives", "gains") if given[key]]
