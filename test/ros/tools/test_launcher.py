@@ -66,7 +66,8 @@ def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
     gains.touch()
     drives.touch()
     law, links = "cartesian_backstepping:friction=adapted", "panda_link6+panda_link7"
-    words = [f"law:={law}", f"adapted_links:={links}", "payload:=1.5", f"gains:={gains}", f"drives:={drives}", "model:=true"]
+    words = [f"law:={law}", f"adapted_links:={links}", "payload:=1.5", "model:=true"]
+    words += [f"gains:={gains}", f"drives:={drives}"]
     words += ["reference:=none", "autostart:=false", "mode:=lockstep", "output:=/tmp/out"]
     given = nodes(*words)
     assert set(given) == {names.GENERATOR, names.SIMULATION, names.CONTROLLER, names.MODEL}
@@ -76,7 +77,8 @@ def test_arguments_reach_the_nodes_that_they_are_about(tmp_path: Path) -> None:
     assert (arm["payload.mass"], arm["payload.attached"], arm["mode"]) == (1.5, True, "lockstep")
     assert controller["law"] == "cartesian_backstepping" and not controller["bringup"]
     assert "estimates_file" not in controller, "they are for the law without options"
-    assert files_of("panda_adaptive", complete("panda_adaptive", words))[-2:] == [drives, gains], "the last file is the strongest"
+    files = files_of("panda_adaptive", complete("panda_adaptive", words))
+    assert files[-2:] == [drives, gains], "the last file is the strongest"
 
 
 @pytest.mark.parametrize(
