@@ -58,11 +58,11 @@ def run(
     friction: tuple[float, float] = (0.0, 0.0),
     later: tuple[float, RobotModel] | None = None,
     until: float = np.inf,
-    push: Callable[[float], FloatArray | float] | None = None,
+    push: Callable[[float, FloatArray, FloatArray, FloatArray], FloatArray | float] | None = None,
 ) -> dict[str, FloatArray]:
     """Law and arm in steps of dt, the effort held over each, the arm by a midpoint rule; the last state.
 
-    From a time on, until another, it is another arm; `push` is an effort from outside, by time.
+    From a time on, until another, it is another arm; `push` is one from outside, by time, q, q̇ and effort.
     """
     own, vector = plant(model, friction), packed(law.gains, gains)
     other = plant(later[1], friction) if later else own
@@ -81,7 +81,7 @@ def run(
         if watch is not None:
             watch(q, qd, before, unpacked(law.telemetry, telemetry))
         function = other if later and later[0] <= k * dt < until else own
-        acting = tau + (push(k * dt) if push else 0.0)
+        acting = tau + (push(k * dt, q, qd, tau) if push else 0.0)
         middle = qd + 0.5 * dt * np.asarray(function(q, qd, acting)[0]).ravel()
         acceleration = np.asarray(function(q + 0.5 * dt * qd, middle, acting)[0]).ravel()
         q, qd = q + dt * middle, qd + dt * acceleration

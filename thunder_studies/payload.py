@@ -193,6 +193,7 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
         told, std = (_telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
         off = np.abs(told - truth[0]) / std
         numbers |= {"chi2": float((off**2).mean()), "covered": float((off <= NORMAL).mean())}
+        numbers |= {"mass_z": float(off[0]), "mass_std": 1e3 * float(std[0])}
     return Measured(numbers, curves)
 
 

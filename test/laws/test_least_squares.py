@@ -15,6 +15,7 @@ from laws import packed, step, unpacked
 
 from thunder_controllers.laws.adaptation.least_squares.momentum_rows import MomentumRows, prior_deviations
 from thunder_controllers.laws.adaptation.least_squares.recursion import BODY, CORRELATED, LET_GO, NONE, SETTLED, TOUCHED
+from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
@@ -27,6 +28,9 @@ FloatArray = np.ndarray
 SX = ca.SX
 OMEGA, DT = 20.0, 1e-3
 FRICTION = (0.5, 0.3)
+CERTAIN: dict[str, object] = {**FEEDBACK, "drive_gain_std": 0.0, "effort_offset_std": 0.0}
+"""Gains of a law that is told that drives give what they are told, and offsets are none, as here."""
+
 HEAVY = Inertia(2.5, np.array([0.03, -0.05, 0.1]), 0.01 * np.eye(3))
 
 
@@ -75,7 +79,7 @@ def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(
 
     first = motion(0.0)
     x = np.asarray(built.initial(first["q"], first["qd"], packed(built.gains))).ravel()
-    theta = np.concatenate([PAYLOAD.pi, np.repeat([*np.subtract(FRICTION, stated), rotor], 7), [delay + 0.5 * DT]])
+    theta = np.concatenate([PAYLOAD.pi, np.repeat([*np.subtract(FRICTION, stated), rotor, 0.0], 7), [delay + 0.5 * DT]])
     left, whole = [], []
     for k in range(2500):
         now = motion(k * DT)
@@ -92,26 +96,33 @@ def test_rows_hold_for_the_true_parameters_friction_rotors_and_delay(
 
 
 def test_the_recursion_is_one_weighted_least_squares(law: Law, panda: RobotModel) -> None:
-    """θ and C after all rows are those of one batch with the prior, each row with the weight that its joint had."""
+    """θ, C and D after all rows are those of one batch with the prior, each row with the weight that its joint had."""
     states: list[dict[str, FloatArray]] = []
     run(law, with_payload(panda, PAYLOAD), 1.5, FEEDBACK, friction=FRICTION, watch=lambda *at: states.append(at[2]))
     scale, least = prior_deviations(RobotExpressions(panda), [6]), (2e-5 * panda.limits("effort")) ** 2
-    A, b = np.eye(scale.size), np.zeros(scale.size)
+    A, b, causes = np.eye(scale.size), np.zeros(scale.size), np.zeros((scale.size, 14))
     for before, after in itertools.pairwise(states):
         joint = int(before["told_turn"][0])
         row, earlier = (one["filtered_twice"].reshape(-1, 7)[:, joint] for one in (after, before))
         own = np.eye(7)[joint]
-        w = np.concatenate([row[1:11], *(own * row[k] for k in (11, 12, 14)), [(row[15] - earlier[15]) / DT]]) * scale
+        w = (
+            np.concatenate([row[1:11], *(own * row[k] for k in (11, 12, 15, 13)), [(row[16] - earlier[16]) / DT]])
+            * scale
+        )
         coulomb = (scale * before["told"])[17 + joint]
-        slow = row[13]
+        slow = row[14]
         variance = (1.0 - slow) * before["residual_variance"][joint] + slow * before["slow_variance"][joint]
         noise = max(variance, least[joint]) + (coulomb * slow) ** 2
         r = noise * CORRELATED / (OMEGA * 7 * DT)
         A, b = A + np.outer(w, w) / r, b + w * row[0] / r
+        causes[:, joint] -= 0.02 * row[16] * w / r
+        causes[:, 7 + joint] += 0.005 * panda.limits("effort")[joint] * w / r
     half = np.zeros(A.shape)
     half[np.triu_indices(len(A))] = states[-1]["covariance"]
     covariance = half + np.triu(half, 1).T
     np.testing.assert_allclose(covariance @ A, np.eye(len(A)), atol=1e-6)
+    doubt = states[-1]["told_doubt"].reshape(14, -1).T
+    np.testing.assert_allclose(doubt, np.linalg.solve(A, causes), rtol=0, atol=1e-6 * np.abs(doubt).max())
     np.testing.assert_allclose(states[-1]["told"], np.linalg.solve(A, b), rtol=0, atol=1e-6 * np.abs(b).max() / A.max())
 
 
@@ -125,7 +136,7 @@ def test_the_guess_of_the_noise_is_soon_forgotten(law: Law, panda: RobotModel, s
         4.0,
         FEEDBACK,
         friction=FRICTION,
-        push=lambda _t: std * rng.standard_normal(7),
+        push=lambda *_: std * rng.standard_normal(7),
         watch=lambda *at: states.append(at[2]["residual_variance"]),
     )
     through_both_filters = std**2 * OMEGA * DT / CORRELATED
@@ -144,7 +155,7 @@ def test_it_starts_from_the_estimates_that_are_kept(law: Law, panda: RobotModel)
 def test_a_body_that_is_picked_up_is_found_with_its_time_and_weight(law: Law, panda: RobotModel) -> None:
     found: list[dict[str, FloatArray]] = []
     later = (4.0, with_payload(panda, PAYLOAD))
-    run(law, panda, 9.0, FEEDBACK, friction=FRICTION, later=later, watch=lambda *at: found.append(at[3]))
+    run(law, panda, 9.0, CERTAIN, friction=FRICTION, later=later, watch=lambda *at: found.append(at[3]))
     change = np.array([one["change"][0] for one in found])
     (first,) = np.flatnonzero(np.diff(change != NONE)) + 1
     assert 4.0 < first * DT < 4.1
@@ -164,7 +175,7 @@ def test_a_body_that_comes_before_noise_is_known_is_found_all_the_same(
     """Not as a change, which nobody could tell yet, nor one in the 3 s that follow: what was learnt is forgotten."""
     found: list[dict[str, FloatArray]] = []
     later = (at, with_payload(panda, HEAVY))
-    run(law, panda, 9.0, FEEDBACK, friction=FRICTION, later=later, until=until, watch=lambda *at: found.append(at[3]))
+    run(law, panda, 9.0, CERTAIN, friction=FRICTION, later=later, until=until, watch=lambda *at: found.append(at[3]))
     carrying = later[1] if until > 9.0 else panda
     true, told, std = carrying.links[-1].inertia.pi, found[-1]["pi_told"], found[-1]["pi_std"]
     np.testing.assert_allclose(told, true, rtol=0, atol=5e-3)
@@ -200,16 +211,62 @@ def test_a_body_that_comes_with_a_knock_is_found(law: Law, panda: RobotModel) ->
         law,
         panda,
         10.0,
-        FEEDBACK,
+        CERTAIN,
         friction=FRICTION,
         later=(4.0, with_payload(panda, PAYLOAD)),
-        push=lambda t: knock if 4.0 < t < 4.6 else 0.0,
+        push=lambda t, *_: knock if 4.0 < t < 4.6 else 0.0,
         watch=lambda *at: found.append(at[3]),
     )
     kinds = {float(one["change"][0]) for one in found}
     assert TOUCHED in kinds and LET_GO not in kinds and found[-1]["change"] == BODY
     picked_up, std = found[-1]["picked_up"], found[-1]["picked_up_std"]
     assert (np.abs(picked_up - PAYLOAD.pi) < 4.0 * std).all() and std[0] < 5e-3
+
+
+def test_deviations_have_what_undeclared_offsets_do(law: Law, panda: RobotModel) -> None:
+    """The body is within three deviations, which noise alone would not make."""
+    rng, true, found = np.random.default_rng(0), with_payload(panda, PAYLOAD), list[dict[str, FloatArray]]()
+
+    def push(*_: object) -> FloatArray:
+        return 0.2 * rng.standard_normal(7) - 0.3 * np.eye(7)[3]
+
+    last = run(law, true, 6.0, FEEDBACK, friction=FRICTION, push=push, watch=lambda *at: found.append(at[3]))
+    off = np.abs(found[-1]["pi_told"] - true.links[-1].inertia.pi)
+    assert (off < 3.0 * found[-1]["pi_std"]).all()
+    scale = prior_deviations(RobotExpressions(panda), [6])[:10]
+    ends = np.cumsum([0, *range(39, 29, -1)])[:10]  # of the columns of a packed triangle of 39
+    assert (off > 3.0 * scale * np.sqrt(last["covariance"][ends])).any()
+
+
+def test_a_load_that_comes_slowly_is_told_within_two_seconds(law: Law, panda: RobotModel) -> None:
+    """1 kg over 6 s, of which gravity alone is felt: no innovation is large, and all of a joint have one sign."""
+    loaded, bare = (
+        ca.Function("G", [robot.symbol("q")], [robot.inverse_dynamics(robot.symbol("q"), *[ca.SX.zeros(7)] * 3)])
+        for robot in map(RobotExpressions, (with_payload(panda, PAYLOAD), panda))
+    )
+
+    def poured(t: float, q: FloatArray, *_: FloatArray) -> FloatArray:
+        share = min(max((t - 5.0) / 6.0, 0.0), 1.0)
+        return share * np.asarray(bare(q) - loaded(q)).ravel()
+
+    change: list[float] = []
+    run(law, panda, 8.0, CERTAIN, friction=FRICTION, push=poured, watch=lambda *at: change.append(at[3]["change"][0]))
+    (first, *_) = np.flatnonzero(np.array(change) != NONE)
+    assert 5.0 < first * DT < 7.0
+
+
+def test_friction_that_rises_with_the_load_is_no_mass(law: Law, panda: RobotModel) -> None:
+    share, true, found = 0.05, with_payload(panda, PAYLOAD), list[dict[str, FloatArray]]()
+
+    def rubs(_t: float, _q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:
+        return np.asarray(-share * np.abs(tau) * np.tanh(qd / SMOOTHING_VELOCITY))
+
+    run(law, true, 8.0, CERTAIN, friction=FRICTION, push=rubs, watch=lambda *at: found.append(at[3]))
+    told, std = found[-1]["pi_told"], found[-1]["pi_std"]
+    np.testing.assert_allclose(told, true.links[-1].inertia.pi, rtol=0, atol=5e-3)
+    assert (np.abs(told - true.links[-1].inertia.pi) < 4.0 * std).all()
+    by_load, deviation = (found[-1][name][21:28] for name in ("joints_told", "joints_std"))
+    assert (np.abs(by_load - share) < 4.0 * deviation + 0.01).all()
 
 
 def test_rotors_and_friction_that_are_adapted_follow(panda: RobotModel) -> None:
@@ -238,7 +295,7 @@ def test_a_rotor_that_the_file_states_is_known_so_well(panda: RobotModel) -> Non
 def test_offsets_are_told_from_gravity_and_friction(panda: RobotModel) -> None:
     law = build_law(panda, "least_squares", friction="adapted", offsets="adapted")
     offsets, true = np.array([1.0, -0.5, 0.3, 0.5, 0.1, -0.1, 0.05]), with_payload(panda, PAYLOAD)
-    state = run(law, true, 8.0, FEEDBACK, friction=FRICTION, push=lambda _t: -offsets)
+    state = run(law, true, 8.0, FEEDBACK, friction=FRICTION, push=lambda *_: -offsets)
     np.testing.assert_allclose(state["offset_hat"], offsets, atol=0.01)
     np.testing.assert_allclose(state["friction_hat"], np.repeat(FRICTION, 7), rtol=0.03)
     np.testing.assert_allclose(state["pi_hat"], true.links[-1].inertia.pi, atol=3e-3)
@@ -247,6 +304,6 @@ def test_offsets_are_told_from_gravity_and_friction(panda: RobotModel) -> None:
 def test_two_links_adapt_and_more_are_refused(panda: RobotModel) -> None:
     law = build_law(panda, "least_squares", adapted_links=["panda_link6", "panda_link7"])
     sizes = {entry.name: entry.size for entry in law.state}
-    assert sizes["pi_hat"] == 20 and sizes["told"] == 20 + 21 + 1
+    assert sizes["pi_hat"] == 20 and sizes["told"] == 20 + 28 + 1
     with pytest.raises(LawError, match="least squares of 7 links; valid: adapted_links of at most 2"):
         build_law(panda, "least_squares", adapted_links="all")

@@ -46,11 +46,16 @@ class Body(Strict):
 
 
 class Payload(Body):
-    """A body fixed to `link` from simulated time `time` [s] on, until `until`; None: for good."""
+    """A body fixed to `link` from simulated time `time` [s] on, until `until`; None: for good.
+
+    With `over` it comes, unless it is there from the start, and goes in slices over that time [s], as a load that is
+    handed over or poured out.
+    """
 
     link: str
     time: NonNegative = 0.0
     until: Positive | None = None
+    over: NonNegative = 0.0
 
     @model_validator(mode="after")
     def _lasts(self) -> Payload:
@@ -83,13 +88,14 @@ class Friction(Strict):
 class Noise(Strict):
     """Measurement errors: standard deviation of white noise, then resolution of the encoder (0: none).
 
-    Of positions [rad or m] and velocities [rad/s or m/s].
+    Of positions [rad or m], velocities [rad/s or m/s] and efforts that are measured [N·m or N].
     """
 
     q_std: PerJoint = 0.0
     qd_std: PerJoint = 0.0
     q_resolution: PerJoint = 0.0
     qd_resolution: PerJoint = 0.0
+    effort_std: PerJoint = 0.0
 
     @property
     def acts(self) -> bool:

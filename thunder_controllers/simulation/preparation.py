@@ -52,6 +52,7 @@ Read = Callable[[Plant], Sample | None]
 MEASUREMENTS: Mapping[str, Read] = {
     "ee_position": lambda plant: plant.measured_position(),
     "external_effort": lambda plant: Sample(plant.external_effort()),
+    "measured_effort": lambda plant: Sample(plant.measured_effort()),
     "motor_position": lambda plant: Sample(plant.motor_position),
     "motor_velocity": lambda plant: Sample(plant.motor_velocity),
 }

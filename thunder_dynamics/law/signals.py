@@ -37,6 +37,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             3, "m", "Position of the end effector in the world, as a sensor beside the arm sees it."
         ),
         "jerk": Quantity(None, "rad/s³|m/s³", "Desired jerks of the joints."),
+        "measured_effort": Quantity(
+            None, "N·m|N", "Efforts that the drives gave in the step before, as sensors see them."
+        ),
         "motor_position": Quantity(None, "rad|m", "Positions of the motors, seen from the joints."),
         "motor_velocity": Quantity(None, "rad/s|m/s", "Velocities of the motors, seen from the joints."),
         "snap": Quantity(None, "rad/s⁴|m/s⁴", "Desired rates of the jerks of the joints."),

@@ -74,6 +74,7 @@ class PredictionError:
         adapted: FrictionAdaptation | None = None,
         rotors: SX | None = None,
         motion: tuple[SX, SX] | None = None,
+        applied: SX | None = None,
     ) -> None:
         n, columns = robot.n, estimate.numel() + 1
         if omega is None:
@@ -114,7 +115,7 @@ class PredictionError:
         if friction is None:
             terms = FrictionTerms(robot, signals.qd).torque(signals.qd)
             friction = SX(robot.model.effort_offsets) if adapted else terms
-        effort_next = a * effort + (1.0 - a) * (signals.applied_effort - friction)
+        effort_next = a * effort + (1.0 - a) * ((signals.applied_effort if applied is None else applied) - friction)
         self.W = filtered[:, :-1]
         self.error = effort_next - filtered[:, -1] - self.W @ estimate
         self.next_state = {

@@ -18,12 +18,16 @@ SX = ca.SX
 
 @dataclass(frozen=True)
 class Adapted:
-    """Parts that adapt: of the joints, each by itself unless the scheme has its state; and which of all parameters."""
+    """Parts that adapt: of the joints, each by itself unless the scheme has its state; and which of all parameters.
+
+    `effort` (n,) is what sensors measure of the drives, instead of what they were told; None: nothing.
+    """
 
     friction: FrictionAdaptation | None = None
     rotors: RotorAdaptation | None = None
     offsets: OffsetAdaptation | None = None
     mask: Mask = field(default_factory=dict)
+    effort: SX | None = None
 
 
 LINKS = Adapted()

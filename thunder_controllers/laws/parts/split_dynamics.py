@@ -126,7 +126,8 @@ class SplitDynamics:
         self.offsets = self.estimates.get("offset_hat", SX(model.effort_offsets))
         self._scheme: Adaptation | None = None
         if adapts:
-            adapted = Adapted(self.friction, self._rotors, self._offsets, chosen)
+            measured = signals.measurement("measured_effort") if options.get("effort") == "measured" else None
+            adapted = Adapted(self.friction, self._rotors, self._offsets, chosen, measured)
             self._scheme = options.parts["adaptation"](robot, signals, self.links, adapted)
             if not (self._scheme.separable or chosen["pi_hat"].all()):
                 what = f"{mask.OPTION.name} with adaptation={options['adaptation']}, which adapts all of a link"

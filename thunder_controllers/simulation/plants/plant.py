@@ -21,6 +21,9 @@ from thunder_dynamics.inertia import Inertia
 
 TURN = 2.0 * np.pi
 
+SLICE = 0.1
+"""Time between the slices of a body that comes over some time [s]."""
+
 DELAY_TOLERANCE = 1e-6
 """How far a delay may be from a whole number of integration steps, in steps."""
 
@@ -74,6 +77,7 @@ class Plant(ABC):
         whole, self._late = divmod(self._delay_steps(), options.substeps)
         self._delay = np.zeros((whole, self.n))
         self.drive_gain = per_joint(options.drive_gain, self.joints, f"{where}: drive_gain")
+        self._effort_std = per_joint(options.noise.effort_std, self.joints, f"{where}: noise")
         self._lag = _Lag(per_joint(options.torque_lag, self.joints, f"{where}: torque_lag"), self.timestep)
         self._seed = seed
         self.bristles = Bristles.of(options.friction, joints, where)
@@ -100,6 +104,7 @@ class Plant(ABC):
         self._motor_sensors = Sensors(*common, (self._seed, *b"motors"), self.where)
         self._measured: tuple[FloatArray, FloatArray] = np.zeros(self.n), np.zeros(self.n)
         self._motors = np.zeros((2, self.n))
+        self._effort_noise = np.random.default_rng([self._seed, *b"efforts"])
         sensor = self.options.position_sensor
         self._position = None if sensor is None else PositionSampler(sensor, self._seed)
 
@@ -200,7 +205,7 @@ class Plant(ABC):
             self.bristles.relax()
         self._settle()
         self._delay[:] = self.effort = self.holding_effort()
-        self._lag.effort = self._motor_effort(self.effort).copy()
+        self._given = self._lag.effort = self._motor_effort(self.effort).copy()
 
     def measure(self, q: FloatArray, qd: FloatArray) -> int:
         """Write what the sensors report into `q` and `qd`, shape (n,) each, and return how many steps old that is.
@@ -245,6 +250,11 @@ class Plant(ABC):
         wrenches = self.faults.wrenches(self.time)
         return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
 
+    def measured_effort(self) -> FloatArray:
+        """Efforts of the motors that acted last, with the noise of their sensors, (n,). Once per step."""
+        noise = self._effort_noise.standard_normal(self._given.shape)
+        return np.asarray(self._given + self._effort_std * noise)
+
     def measured_position(self) -> Sample | None:
         """What the position sensor tells in this step, if there is one, and it does. Once per step."""
         if self._position is None:
@@ -273,6 +283,7 @@ class Plant(ABC):
     def _move(self, motor: FloatArray, steps: int) -> None:
         """Integrate under a constant effort of the motors, and what faults make of it."""
         given = self.faults.act(self.time, motor) if self.options.faults else motor
+        self._given = given
         if self.bristles is not None:
             self.bristles.press(given)
         self._integrate(given, steps)
@@ -443,6 +454,21 @@ class _Lag:
 
 def _payload_changes(payloads: Sequence[Payload]) -> list[tuple[float, bool, Payload]]:
     """When which payload comes (true) or goes, in order; those that go before those that come at the same time."""
-    changes = [(payload.time, True, payload) for payload in payloads]
-    changes += [(payload.until, False, payload) for payload in payloads if payload.until is not None]
+    slices = [part for payload in payloads for part in _slices(payload)]
+    changes = [(payload.time, True, payload) for payload in slices]
+    changes += [(payload.until, False, payload) for payload in slices if payload.until is not None]
     return sorted(changes, key=lambda change: change[:2])
+
+
+def _slices(payload: Payload) -> list[Payload]:
+    """The bodies that come one after the other over `over`, together the payload."""
+    count = round(payload.over / SLICE)
+    if count < 2:
+        return [payload]
+    later = payload.over * (np.arange(count) + 0.5) / count
+    body = {"mass": payload.mass / count, "inertia": tuple(one / count for one in payload.inertia), "over": 0.0}
+    times = [
+        {"time": payload.time and payload.time + t, "until": payload.until and payload.until + t}
+        for t in later.tolist()
+    ]
+    return [payload.model_copy(update=body | time) for time in times]

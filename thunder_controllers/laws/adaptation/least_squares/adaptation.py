@@ -16,7 +16,7 @@ from thunder_controllers.laws.adaptation.scheme import LINKS, Adaptation, Adapte
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import N_PARAMETERS, parallel_axis
-from thunder_dynamics.law import Signals
+from thunder_dynamics.law import Option, Signals
 from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
@@ -33,15 +33,23 @@ FOLLOW_RATE = 10.0
 SURE = 3.0
 """Standard deviations by which a parameter may be nearer to the robot file's than it is told."""
 
+EFFORT = Option(
+    "effort", "Learn by efforts that drives are told, or by those that sensors measure.", ("told", "measured")
+)
+
 TELEMETRY: Mapping[str, tuple[str, str]] = {
     "pi_told": (PI_UNITS, "π by least squares, of a body or not, in the order of pi_hat."),
     "pi_std": (PI_UNITS, "Standard deviations of pi_told."),
-    "joints_told": ("SI", "Viscous and Coulomb friction, rotors, offsets if adapted, less the file's; then the delay."),
+    "joints_told": (
+        "SI",
+        "Viscous, Coulomb friction, rotors less the file's; friction by load, offsets if adapted; delay.",
+    ),
     "joints_std": ("SI", "Standard deviations of joints_told."),
     "change": ("1", "0 none, 1 one of unknown kind, 2 another body is carried, 3 a contact, 4 one that has passed."),
     "change_age": ("s", "Since the last change; negative before the first."),
     "picked_up": (PI_UNITS, "π of what was picked up at the last change, negative of what was put down, in frames of "),
     "picked_up_std": (PI_UNITS, "Standard deviations of picked_up."),
+    "bias": ("1", "Mean innovation over its deviation, the largest of all joints: from 2 on, no deviation holds."),
     "surprise": ("1", "Mean squared innovation over its variance, the largest of all joints."),
 }
 """Unit and meaning of what least squares tell."""
@@ -83,6 +91,7 @@ class LeastSquaresAdaptation(Adaptation):
         LawError: for more links than MOST_LINKS.
     """
 
+    OPTIONS = (EFFORT,)
     separable = True
     tells_rotors = True
 
@@ -103,7 +112,7 @@ class LeastSquaresAdaptation(Adaptation):
         has_offsets = adapted.offsets is not None
         self._scale = prior_deviations(robot, links, has_offsets, adapted.rotors is not None)
         self._friction, self._rotors = slice(size, size + 2 * n), slice(size + 2 * n, size + 3 * n)
-        self._offsets = slice(size + 3 * n, size + 4 * n)
+        self._offsets = slice(size + 4 * n, size + 5 * n)
         parts: dict[str, tuple[slice, Followed | None]] = {
             "pi_hat": (slice(size), self),
             "friction_hat": (self._friction, adapted.friction),
@@ -127,7 +136,7 @@ class LeastSquaresAdaptation(Adaptation):
         omega = signals.gain(
             "prediction_bandwidth", default=BANDWIDTH, bounds=(0.1, 1e3), unit="1/s", doc="ω of both filters."
         )
-        rows = MomentumRows(robot, signals, links, omega, has_offsets)
+        rows = MomentumRows(robot, signals, links, omega, has_offsets, adapted.effort)
         carried = [k for k, link in enumerate(links) if link == robot.model.ee_link] or range(len(links))
         self._carrying = ", ".join(robot.model.links[links[k]].name for k in carried)
         body = [N_PARAMETERS * k + j for k in carried for j in range(N_PARAMETERS)]
@@ -179,16 +188,19 @@ class LeastSquaresAdaptation(Adaptation):
     def _report(self, body: Sequence[int]) -> None:
         """Telemetry."""
         told, size, scale = self._told, self._estimates.size, self._scale[list(body)]
+        std = self._std**2 + self._scale**2 * ca.sum2(told.doubt**2)
+        between = scale**2 * ca.sum2((told.doubt - told.doubt_before)[list(body), :] ** 2)
         values: dict[str, SX] = {
             "pi_told": SX(self.nominal + self._away[:size]),
-            "pi_std": self._std[:size],
+            "pi_std": ca.sqrt(std[:size]),
             "joints_told": self._away[size:],
-            "joints_std": self._std[size:],
+            "joints_std": ca.sqrt(std[size:]),
             "change": told.change,
             "change_age": told.age,
             "picked_up": (told.age >= 0.0) * scale * (told.z - told.before)[list(body)],
-            "picked_up_std": ca.sqrt(self._std[list(body)] ** 2 + (scale * told.std_before[list(body)]) ** 2),
+            "picked_up_std": ca.sqrt(self._std[list(body)] ** 2 + (scale * told.std_before[list(body)]) ** 2 + between),
             "surprise": ca.mmax(told.surprise),
+            "bias": ca.mmax(ca.fabs(told.bias)),
         }
         for name, (unit, doc) in TELEMETRY.items():
             doc += f"{self._carrying}." if name == "picked_up" else ""  # by which hosts know the link

@@ -29,6 +29,9 @@ OFFSET_SHARE = 0.01
 ROTOR, DELAY = 0.5, 5e-3
 """What a rotor's reflected inertia [kg·m² or kg] and the delay of efforts [s] may be."""
 
+LOAD_SHARE = 0.05
+"""What a joint's friction may rise by, of the effort of its motor."""
+
 ROTOR_SHARE = 0.3
 """What a rotor may be wrong by that the robot file states, of its inertia."""
 
@@ -48,7 +51,7 @@ def effort_limits(robot: RobotExpressions) -> np.ndarray:
 def prior_deviations(
     robot: RobotExpressions, links: Sequence[int], offsets: bool = False, rotors: bool = False
 ) -> np.ndarray:
-    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 3 n + 1,) or n more.
+    """Standard deviations of `MomentumRows`' parameters about the robot file, (10 k + 4 n + 1,) or n more.
 
     With `rotors` those of rotors that the file states are as wide as of those of which it says nothing. One that it
     states as zero is known: sensors of torque at the links feel none.
@@ -59,7 +62,13 @@ def prior_deviations(
     friction = FRICTION_SHARE * effort_limits(robot)
     stated = np.full(robot.n, np.nan) if rotors else robot.model.rotor_inertias
     rotor = np.where(np.isnan(stated), ROTOR, ROTOR_SHARE * stated)
-    joints = [friction, friction, rotor, *([OFFSET_SHARE * effort_limits(robot)] * offsets)]
+    joints = [
+        friction,
+        friction,
+        rotor,
+        np.full(robot.n, LOAD_SHARE),
+        *([OFFSET_SHARE * effort_limits(robot)] * offsets),
+    ]
     return np.concatenate([each, *joints, [DELAY]])
 
 
@@ -70,13 +79,15 @@ class Row:
     Attributes:
         joint: 1 at the joint, 0 elsewhere (n,).
         y: Effort that the robot file does not explain [N·m or N].
-        w: (10 k + 3 n + 1,), or n more.
+        w: (10 k + 4 n + 1,), or n more.
+        effort: Of the motor [N·m or N].
         unclear: Share of time in which the joint was so slow that Coulomb friction may hold it with either sign.
     """
 
     joint: SX
     y: SX
     w: SX
+    effort: SX
     unclear: SX
 
 
@@ -95,16 +106,27 @@ class MomentumRows:
         links: Indices of the adapted links.
         omega: ω.
         offsets: Whether the joints' effort offsets are unknown: gravity and they take some motion to be told apart.
+        measured: Efforts that the drives give (n,), instead of those that they were told.
 
     Attributes:
         size: Of π of the links, 10 k.
+        has_offsets: Whether offsets are among θ.
+        is_measured: Whether efforts are measured.
         next_state: Of these states.
     """
 
     def __init__(
-        self, robot: RobotExpressions, signals: Signals, links: Sequence[int], omega: SX, offsets: bool = False
+        self,
+        robot: RobotExpressions,
+        signals: Signals,
+        links: Sequence[int],
+        omega: SX,
+        offsets: bool = False,
+        measured: SX | None = None,
     ) -> None:
-        self._n, dt, qd, self._offsets = robot.n, signals.dt, signals.qd, offsets
+        self._n, dt, qd, self.has_offsets = robot.n, signals.dt, signals.qd, offsets
+        self.is_measured = measured is not None
+        applied = signals.applied_effort if measured is None else measured
         self.size = N_PARAMETERS * len(links)
         self._nominal = SX(np.concatenate([robot.model.links[i].inertia.pi for i in links]))
         q, q_before = (
@@ -119,23 +141,24 @@ class MomentumRows:
             ),
         )
         motion = 0.5 * (q + q_before), (q - q_before) / dt
-        prediction = PredictionError(robot, signals, links, self._nominal, omega=omega, motion=motion)
+        prediction = PredictionError(robot, signals, links, self._nominal, omega=omega, motion=motion, applied=applied)
         a = ca.exp(-omega * dt)
         rate = (1.0 - a) / (a * dt)
         before = signals.state(
             "filtered_joints",
-            size=5 * self._n,
+            size=6 * self._n,
             default=0.0,
             unit="SI",
-            doc="Filtered velocity of every joint, its smoothed sign, whether slow, momentum per inertia, effort.",
-            initial=ca.vertcat(SX.zeros(3 * self._n), omega * qd, SX.zeros(self._n)),
+            doc="Filtered velocity of every joint, its sign, that by load, whether slow, momentum per inertia, effort.",
+            initial=ca.vertcat(SX.zeros(4 * self._n), omega * qd, SX.zeros(self._n)),
         )
         sign = ca.tanh(qd / SMOOTHING_VELOCITY)
         unclear = 1.0 - opened(ca.fabs(qd), SX(SIGN_CLEAR * SMOOTHING_VELOCITY))
-        own = ca.horzcat(qd, sign, unclear, rate * motion[1], signals.applied_effort)
-        joints = a * ca.reshape(before, -1, 5) + (1.0 - a) * own
-        rotor = rate * motion[1] - joints[:, 3]
-        once = ca.horzcat(prediction.error, prediction.W, joints[:, :3], rotor, joints[:, 4])
+        load = sign * ca.fabs(applied)
+        own = ca.horzcat(qd, sign, load, unclear, rate * motion[1], applied)
+        joints = a * ca.reshape(before, -1, 6) + (1.0 - a) * own
+        rotor = rate * motion[1] - joints[:, 4]
+        once = ca.horzcat(prediction.error, prediction.W, joints[:, :4], rotor, joints[:, 5])
         twice_before = signals.state(
             "filtered_twice",
             size=once.numel(),
@@ -145,7 +168,7 @@ class MomentumRows:
         )
         twice_before = ca.reshape(twice_before, *once.shape)
         twice = a * twice_before + (1.0 - a) * once
-        self._rows = ca.horzcat(twice[:, :-1], (twice[:, -1] - twice_before[:, -1]) / dt)
+        self._rows = ca.horzcat(twice, (twice[:, -1] - twice_before[:, -1]) / dt)
         self.next_state = prediction.next_state | {
             "position_before": q,
             "filtered_joints": ca.vec(joints),
@@ -156,6 +179,6 @@ class MomentumRows:
         """The row of the joint whose index is `turn`."""
         joint = ca.vertcat(*(ca.fabs(turn - float(j)) < 0.5 for j in range(self._n)))
         row = (joint.T @ self._rows).T
-        viscous, coulomb, unclear, rotor, delay = ca.vertsplit(row[1 + self.size :])
-        own = [joint * viscous, joint * coulomb, joint * rotor, *([joint] * self._offsets)]
-        return Row(joint, row[0], ca.vertcat(row[1 : 1 + self.size], *own, delay), unclear)
+        viscous, coulomb, load, unclear, rotor, effort, delay = ca.vertsplit(row[1 + self.size :])
+        own = [joint * one for one in (viscous, coulomb, rotor, load, *([1.0] * self.has_offsets))]
+        return Row(joint, row[0], ca.vertcat(row[1 : 1 + self.size], *own, delay), effort, unclear)

@@ -55,6 +55,14 @@ BELIEVED, AGAIN, NO_MORE = 0.3, 0.1, 0.5
 that below which it holds again, after 0.7 s of an arm that carries what it carried before; and above which it does not.
 """
 
+GAIN, OFFSET = 0.02, 0.005
+"""Default deviations: of a gain of drives [1], as effort constants of one type differ; of an offset, over the limit."""
+
+GAIN_DOC = "Standard deviation of the gains of drives, or of sensors of effort, for the deviations of estimates."
+
+BIASED, SIGNED = 2.5, 0.5
+"""Mean innovation of a joint over its deviation that says that a body changes slowly [1]; time constant of it [s]."""
+
 NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
 """Values of the state `change`; of them CHANGED and TOUCHED are open."""
 
@@ -92,6 +100,11 @@ class RecursiveLeastSquares:
     They are taken back altogether once they explain the rows again in which an unknown body would show: the contact has
     passed, and nothing was learnt of it.
 
+    A mean innovation of `BIASED` deviations, over `SIGNED`, says so, too: of a body that comes slowly none is large.
+
+    C knows nothing of drives that give more or less than they are told, nor of offsets. D has what θ moves by for one
+    deviation of each (Schmidt 1966): the covariance of θ is C + D Dᵀ.
+
     Before `JUDGED` noise is not known, and a mean innovation beyond `OUTLIER` may be of a body: everything is forgotten
     at `JUDGED`, with variances above the first guess, and again at every change until as long has passed since.
 
@@ -114,6 +127,8 @@ class RecursiveLeastSquares:
         change: NONE, CHANGED, BODY, TOUCHED or LET_GO.
         before, std_before: z and its deviations (p,) when the last change began.
         surprise: Mean squared innovation over its variance of each joint (n,).
+        bias: Mean innovation over its deviation of each joint (n,).
+        doubt, doubt_before: D of now, and when the last change began (p, 2 n).
         next_state: Of its states.
     """
 
@@ -137,6 +152,7 @@ class RecursiveLeastSquares:
         suspected = self._state("suspected", 0.0, "1", doc)
         self._declare_knowledge(start)
         self._declare_change(robot.n)
+        self._declare_doubt(robot, rows, start.numel())
         self._declare_noise(effort_limits(robot))
         row = rows.of(turn)
         told = self._innovation(robot, row, scale)
@@ -144,7 +160,9 @@ class RecursiveLeastSquares:
         surprise = self._averaged(self.surprise, row, told.value**2 / told.variance, AVERAGED)
         doubt = self._doubt_after(row, scale, told)
         restored = self._open * (ca.mmax(doubt) < AGAIN * self._threshold)
-        surprised = (ca.mmax(surprise) > self._threshold) * settled * (1.0 - restored)
+        bias = self._averaged(self.bias, row, told.value / ca.sqrt(told.variance), SIGNED)
+        drifts = ca.mmax(ca.fabs(bias)) > BIASED
+        surprised = ca.fmax(ca.mmax(surprise) > self._threshold, drifts) * settled * (1.0 - restored)
         judged, at_once = self._time * omega > JUDGED, (self._time - dt) * omega <= JUDGED
         anew = suspected * judged * ca.fmax(at_once, surprised)
         changed = surprised * judged * (1.0 - anew)
@@ -152,7 +170,8 @@ class RecursiveLeastSquares:
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
         noise = self._noise_learnt(row, told, used)
-        learnt = self._learnt(row, scale, told, used, changed, restored)
+        K = self._gain(told, used)
+        learnt = self._learnt(row, told, K, changed, restored)
         sure = self._age * omega > JUDGED
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
@@ -160,10 +179,12 @@ class RecursiveLeastSquares:
             "suspected": ca.fmax(suspected * (1.0 - sure), (1.0 - judged) * (ca.mmax(surprise) > OUTLIER)),
             **{name: ca.if_else(anew, ca.fmin(value, self._first_variance), value) for name, value in noise.items()},
             "surprise": ca.if_else(used * (1.0 - anew), surprise, 1.0),
+            "bias": ca.if_else(used * (1.0 - anew), bias, 0.0),
             "doubt": ca.if_else(begun, self._threshold, doubt),
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
             **learnt,
+            **self._doubts_after(row, scale, K, changed, restored, begun),
             "covariance": ca.if_else(anew, self._first_covariance, learnt["covariance"]),
             "forgotten_age": ca.if_else(changed + anew, 0.0, self._age + (self._age >= 0.0) * dt),
             "change": self._kind(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
@@ -221,6 +242,8 @@ class RecursiveLeastSquares:
         self._least_variance = (LEAST_NOISE * limits) ** 2
         doc = "Mean squared innovation of each joint over its variance."
         self.surprise = self._state("surprise", 1.0, "1", doc, limits.size)
+        doc = "Mean innovation of each joint over its deviation."
+        self.bias = self._state("bias", 0.0, "1", doc, limits.size)
 
     def _innovation(self, robot: RobotExpressions, row: Row, scale: np.ndarray) -> Innovation:
         w = scale * row.w
@@ -265,14 +288,45 @@ class RecursiveLeastSquares:
         after = self._averaged(self._doubt, row, (row.y - dot(w, self.before)) ** 2 / variance, BELIEVED)
         return SX(ca.fmin(ca.if_else(shows, after, self._doubt), self._threshold))
 
-    def _learnt(
-        self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX, restored: SX
-    ) -> dict[str, SX]:
-        """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
+    def _gain(self, told: Innovation, used: SX) -> SX:
+        """K (p,) of a row; zero where it is not used."""
         noise = (told.of_rest + told.of_noise) * CORRELATED / (self._omega * self._period)
-        K = (used / (told.of_parameters + noise)) * self._Cw
+        return SX((used / (told.of_parameters + noise)) * self._Cw)
+
+    def _declare_doubt(self, robot: RobotExpressions, rows: MomentumRows, size: int) -> None:
+        joints, known, gain = robot.n, 1.0 - float(rows.has_offsets), 0.0 if rows.is_measured else GAIN
+        self._gain_std = self._signals.gain(
+            "drive_gain_std", size="joints", default=gain, bounds=(0.0, 1.0), unit="1", doc=GAIN_DOC
+        )
+        self._offset_std = known * self._signals.gain(
+            "effort_offset_std",
+            size="joints",
+            default=OFFSET * effort_limits(robot),
+            bounds=(0.0, 1e4),
+            unit="N·m|N",
+            doc="Standard deviation of effort offsets that do not adapt, for the deviations of estimates.",
+        )
+        doc = "What θ moves by for a deviation of each drive's gain, then of each offset that is not adapted; columns."
+        self.doubt = ca.reshape(self._state("told_doubt", 0.0, "1", doc, size * 2 * joints), size, 2 * joints)
+        doc = "The same of told_before."
+        self.doubt_before = ca.reshape(self._state("doubt_before", 0.0, "1", doc, size * 2 * joints), size, 2 * joints)
+
+    def _doubts_after(self, row: Row, scale: np.ndarray, K: SX, changed: SX, restored: SX, begun: SX) -> dict[str, SX]:
+        """Next columns D⁺ = (1 − K wᵀ) D + K hᵀ, h what a cause adds to the row's effort."""
+        before = ca.vec(ca.if_else(begun, self.doubt, self.doubt_before))
+        D, w = ca.if_else(restored + changed * self._open, self.doubt_before, self.doubt), scale * row.w
+        kept = SX.ones(len(scale))
+        kept[self._body] = 1.0 - changed
+        h = ca.vertcat(-self._gain_std * row.effort * row.joint, self._offset_std * row.joint)
+        return {
+            "told_doubt": ca.vec(ca.repmat(kept, 1, D.shape[1]) * D + K @ (h.T - w.T @ D)),
+            "doubt_before": before,
+        }
+
+    def _learnt(self, row: Row, told: Innovation, K: SX, changed: SX, restored: SX) -> dict[str, SX]:
+        """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
         back = restored + changed * self._open
-        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
+        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(self.z.numel()))
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
         C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - K @ self._Cw.T
