@@ -180,5 +180,6 @@ class MomentumRows:
         joint = ca.vertcat(*(ca.fabs(turn - float(j)) < 0.5 for j in range(self._n)))
         row = (joint.T @ self._rows).T
         viscous, coulomb, load, unclear, rotor, effort, delay = ca.vertsplit(row[1 + self.size :])
-        own = [joint * SX(one) for one in (viscous, coulomb, rotor, load, *([1.0] * self.has_offsets))]
+        columns = (viscous, coulomb, rotor, load, *([SX(1.0)] * self.has_offsets))
+        own = [joint * column for column in columns]
         return Row(joint, row[0], ca.vertcat(row[1 : 1 + self.size], *own, delay), effort, unclear)
