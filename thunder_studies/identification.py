@@ -15,8 +15,8 @@ from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import SIGN_SPEED
-from thunder_controllers.identification.motion import Record, smoothed_states
-from thunder_controllers.identification.robot_fit import OFFSET, TERMS, RobotFit, UnsoundError, fit_robot
+from thunder_controllers.identification.motion import Record, UnsoundError, smoothed_states
+from thunder_controllers.identification.robot_fit import OFFSET, TERMS, RobotFit, fit_robot
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -180,7 +180,8 @@ def _said(found: RobotFit, library: Library) -> Said:
         found.check_sound(library.joint_names)
     except UnsoundError as error:
         return Said(False, str(error))
-    return Said(True, (found.diagnosis.cause(library.joint_names) or ("", ""))[0])
+    cause = found.diagnosis.cause(library.joint_names)
+    return Said(True, cause.what if cause else "")
 
 
 CAUSES = {

@@ -13,8 +13,9 @@ from evaluation import load_robot, robot_file
 
 from thunder_controllers.commands.identify import identify, read_coupling
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, read_estimates
+from thunder_controllers.identification.motion import UnsoundError
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import UnsoundError, fit_robot
+from thunder_controllers.identification.robot_fit import fit_robot
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build

@@ -18,7 +18,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from watchdog import watched
 
-from thunder_controllers.identification.records import RecordError, read_record
+from thunder_controllers.identification.motion import RecordError
+from thunder_controllers.identification.records import read_record
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 

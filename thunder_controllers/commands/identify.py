@@ -108,7 +108,7 @@ def identify(
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
         moved = f"it moves the parameters of bodies by {found.diagnosis.moved:.1%}, less than their deviations"
-        click.echo(f"note: {cause[0]}; {moved}. Valid: {cause[1]}", err=True)
+        click.echo(f"note: {cause.what}; {moved}. Valid: {cause.valid}", err=True)
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)

@@ -19,8 +19,9 @@ from thunder_controllers.commands.terminal import (
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
+from thunder_controllers.identification.motion import UnsoundError
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot, terms_of_file
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, terms_of_file
 from thunder_controllers.simulation.replay import QUARTER, Replay, replay_law
 from thunder_dynamics.cli import complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
