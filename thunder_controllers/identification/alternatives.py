@@ -108,15 +108,15 @@ class Fitting:
 
     def left(self, columns: FloatArray, motion: Motion) -> float:
         """Mean log variance of what `solve` leaves of the joints' efforts."""
-        return self.solve(columns, motion)[0]
+        return float(np.log(self.solve(columns, motion)[0]).mean())
 
-    def solve(self, columns: FloatArray, motion: Motion) -> tuple[float, FloatArray]:
+    def solve(self, columns: FloatArray, motion: Motion) -> tuple[FloatArray, FloatArray]:
         """Fit without friction that is negative, weighted by the variances that this leaves.
 
         The weights settle, which those of `weighted_fit` need not with columns that are nearly dependent.
 
         Returns:
-            Mean log variance of what is left, and the coefficients.
+            Variance of what is left of each joint's effort (n,), and the coefficients.
         """
         rows = np.concatenate([columns, motion.effort[:, :, None]], axis=2) * motion.used[:, :, None]
         rows = rows.transpose(1, 0, 2)
@@ -141,7 +141,7 @@ class Fitting:
             if not negative:
                 break
             kept = np.setdiff1d(kept, negative)
-        return float(np.log(variance).mean()), x[:-1] / size[:-1]
+        return variance, x[:-1] / size[:-1]
 
 
 def find_alternative(fitting: Fitting, record: Record, motion: Motion) -> tuple[float, Cause | None]:
@@ -217,11 +217,13 @@ def _without_gravity(fitting: Fitting, motion: Motion, as_it_is: FloatArray) -> 
     gravity = fitting.regressor(replace(motion, qd=none, qdd=none, sign=none))[:, :, bodies]
     columns = np.concatenate([as_it_is, gravity], axis=2)
     columns[:, :, bodies] -= gravity
-    left, x = fitting.solve(columns, motion)
+    variance, x = fitting.solve(columns, motion)
     found, expected = (float(np.linalg.norm(gravity @ one)) for one in (x[as_it_is.shape[2] :], fitting.nominal))
     if found < LEAST_GRAVITY * expected:
         what = f"efforts are without gravity: they have {found / expected:.0%} of the robot file's"
-        yield Cause(Fault.GRAVITY, what, "all that the joints give, gravity included", left=left)
+        yield Cause(
+            Fault.GRAVITY, what, "all that the joints give, gravity included", left=float(np.log(variance).mean())
+        )
 
 
 def _clipped(fitting: Fitting, record: Record, motion: Motion, as_it_is: FloatArray) -> Iterator[Mended]:

@@ -242,9 +242,8 @@ def _find_lag(fitting: Fitting, record: Record, see: Callable[[Record], Motion],
     while True:
         for _ in range(LAG_PASSES):
             motion = see(record.earlier(lag)).part(fitted)
-            fit, correlation = fit_columns(known, motion.effort, motion.used)
             late = -motion.effort_rate[:, :, None] * np.eye(n)
-            z, y, _ = _beyond(known, late, motion, correlation * fit.variance)
+            z, y, _ = _beyond(known, late, motion, fitting.solve(known, motion)[0])
             step, std = _told(z @ own, y, motion)
             lag = lag + own @ np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         apart = [[one[-1] for one in _told(np.column_stack([z @ own, z[:, k]]), y, motion)] for k in left]
@@ -287,9 +286,8 @@ def diagnose(fitting: Fitting, motion: Motion, x: FloatArray, variance: FloatArr
     """
     gains, zeros, mended = _calibrate(fitting, motion, x, variance)
     other_fit, _ = fit_columns(fitting.regressor(mended), mended.effort, motion.used)
-    norms = [
-        np.linalg.norm(one[fitting.bodies]) for one in (other_fit.x - x, np.sqrt(np.diag(other_fit.covariance)), x)
-    ]
+    values = other_fit.x - x, np.sqrt(np.diag(other_fit.covariance)), x
+    norms = [np.linalg.norm(one[fitting.bodies]) for one in values]
     is_any = gains.found.any() or zeros.found.any()
     if is_any and other is not None and other.fault is not Fault.LATE:
         other = other if other.left < fitting.left(fitting.columns(mended), mended) + FREE else None

@@ -196,9 +196,7 @@ class RobotFit:
         if self.still.any() or (self.diagnosis.other is None and not self.condition <= LARGEST_CONDITION):
             what = f"the motion does not excite all base parameters: condition {self.condition:.3g}"
             what += f", by {', '.join(self._weakest())} first"
-            what += "".join(
-                f"; {joint} stands still" for joint, is_still in zip(joint_names, self.still, strict=True) if is_still
-            )
+            what += "".join(f"; {joint_names[k]} stands still" for k in np.flatnonzero(self.still).tolist())
             valid = f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has"
             raise UnsoundError(what, valid=valid, fault=Fault.UNEXCITED)
         if cause is not None:
