@@ -168,13 +168,13 @@ def _check_stamps(t: FloatArray, steps: FloatArray, changed: NDArray[np.bool_], 
     if steps[back] < 0.0:
         what = f"stamps go back by {-steps[back]:.3g} s after t = {t[back]:.6g} s"
         raise RecordError(what, where=where, valid="stamps in order", fault=Fault.STAMPS)
-    if steps[longest] > LONGEST_GAP:
-        what = f"no sample for {steps[longest]:.3g} s after t = {t[longest]:.6g} s"
-        raise RecordError(what, where=where, valid=f"{LONGEST_GAP:g} s", fault=Fault.STAMPS)
     repeated = float(((steps == 0.0) & changed).mean())
     if repeated > MOST_REPEATED:
         what = f"{repeated:.0%} of the samples have the stamp of the one before"
         raise RecordError(what, where=where, valid=f"at most {MOST_REPEATED:.0%}", fault=Fault.STAMPS)
+    if steps[longest] > LONGEST_GAP:
+        what = f"no sample for {steps[longest]:.3g} s after t = {t[longest]:.6g} s"
+        raise RecordError(what, where=where, valid=f"{LONGEST_GAP:g} s", fault=Fault.STAMPS)
 
 
 def _check_levels(q: FloatArray, effort: FloatArray, joints: Sequence[str], where: str) -> None:
