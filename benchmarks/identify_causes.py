@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfilt
+from scipy.signal import butter, sosfilt, sosfiltfilt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
@@ -201,10 +201,12 @@ def without_gravity(one: Draw) -> None:
 
 
 def filtered(one: Draw) -> None:
-    """Efforts through a low-pass of order one or two at 1 to 3 Hz."""
-    low = butter(int(one.rng.integers(1, 3)), one.rng.uniform(1.0, 3.0), fs=RATE, output="sos")
+    """Efforts through a low-pass at 1 to 3 Hz: of order one or two, or of order one both ways."""
+    form = int(one.rng.integers(3))
+    low = butter(1 + form % 2, one.rng.uniform(1.0, 3.0), fs=RATE, output="sos")
     before = np.repeat(one.effort[:1], round(5 * RATE), axis=0)
-    one.effort = sosfilt(low, np.concatenate([before, one.effort]), axis=0)[len(before) :]
+    efforts = np.concatenate([before, one.effort])
+    one.effort = (sosfiltfilt if form == 2 else sosfilt)(low, efforts, axis=0)[len(before) :]
 
 
 def not_measured(one: Draw) -> None:

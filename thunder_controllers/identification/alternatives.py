@@ -28,11 +28,14 @@ BETTER = 0.2
 FREE = 0.05
 """Drop that a filter must have over a delay or a sign: its cutoff is fitted."""
 
+NOTICED = 0.02
+"""Least residual of a joint over its effort, root mean squares, that an error of the whole record leaves."""
+
 LEAST_GRAVITY = 0.5
 """Share of the robot file's gravity below which efforts are without: no file's masses are as wrong."""
 
-CUTOFFS = (0.3, 5.0)
-"""Of a low-pass that is looked for [Hz]: a faster one is a delay."""
+CUTOFFS, SLOW_ENOUGH = (0.3, 5.0), 0.9
+"""Cutoffs of a low-pass that is looked for [Hz], and the share of the largest above which none is told from none."""
 
 STRIBECK_SPEED = 0.05
 """Of friction that falls with speed [rad/s or m/s]: within the range of harmonic drives and gears."""
@@ -144,7 +147,7 @@ class Fitting:
         return variance, x[:-1] / size[:-1]
 
 
-def find_alternative(fitting: Fitting, record: Record, motion: Motion) -> tuple[float, Cause | None]:
+def find_alternative(fitting: Fitting, record: Record, motion: Motion) -> Cause | None:
     """Find the error without which the record would be fitted best.
 
     Args:
@@ -153,10 +156,13 @@ def find_alternative(fitting: Fitting, record: Record, motion: Motion) -> tuple[
         motion: Its part that is fitted.
 
     Returns:
-        Mean log variance of what is left as it is, and the error, if without it that is less by `BETTER`.
+        The error; None if as it is no more than noise is left, or without an error hardly less, by `BETTER`.
     """
     as_it_is = fitting.columns(motion)
-    left = fitting.left(as_it_is, motion)
+    variance, _ = fitting.solve(as_it_is, motion)
+    power = (motion.used * motion.effort**2).sum(axis=0) / np.fmax(motion.used.sum(axis=0), 1)
+    if not (variance > NOTICED**2 * power).any():
+        return None
     causes = [
         replace(cause, left=fitting.left(columns, mended))
         for mends in (_exchanges, _signs, _units, _clipped)
@@ -164,7 +170,7 @@ def find_alternative(fitting: Fitting, record: Record, motion: Motion) -> tuple[
     ]
     causes += [*_filters(fitting, as_it_is, motion), *_without_gravity(fitting, motion, as_it_is)]
     best = min(causes, key=lambda cause: cause.left)
-    return left, best if best.left < left - BETTER else None
+    return best if best.left < np.log(variance).mean() - BETTER else None
 
 
 Mended = tuple[Cause, FloatArray, Motion]
@@ -263,6 +269,8 @@ def _filters(fitting: Fitting, as_it_is: FloatArray, motion: Motion) -> Iterator
             return fitting.left(columns, replace(motion, used=used))
 
         found = minimize_scalar(left, bounds=np.log(CUTOFFS), method="bounded", options={"xatol": 0.01, "maxiter": 15})
+        if np.exp(found.x) > SLOW_ENOUGH * CUTOFFS[1]:
+            continue
         text = f"efforts are low-passed {what} at {np.exp(found.x):.2g} Hz"
         valid = f"efforts filtered above {CUTOFFS[1]:g} Hz alone"
         yield Cause(Fault.FILTERED, text, valid, left=float(found.fun) + FREE)

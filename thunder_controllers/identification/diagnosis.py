@@ -212,7 +212,7 @@ def look(fitting: Fitting, record: Record, see: Callable[[Record], Motion], fitt
     earlier = record.earlier(lag.named) if lag.found.any() else record
     motion, mended = see(record), see(earlier)
     late = tuple(np.flatnonzero(np.abs(lag.named) > LAG).tolist())
-    _, other = find_alternative(fitting, record if late else earlier, (motion if late else mended).part(fitted))
+    other = find_alternative(fitting, record if late else earlier, (motion if late else mended).part(fitted))
     if not late:
         return Looked(earlier, mended, lag, other)
     left, before = fitting.left(fitting.columns(mended.part(fitted)), mended.part(fitted)), motion.part(fitted)
