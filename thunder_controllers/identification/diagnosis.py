@@ -178,7 +178,8 @@ def _degrees(size: float, std: float) -> str:
     return f"{np.rad2deg(size):+.2f} ± {np.rad2deg(std):.2f}°"
 
 
-def _milliseconds(size: float, std: float) -> str:
+def milliseconds(size: float, std: float) -> str:
+    """Text of a time [s] with its standard deviation."""
     return f"{1e3 * size:.1f} ± {1e3 * std:.1f} ms"
 
 
@@ -222,8 +223,8 @@ def look(fitting: Fitting, record: Record, see: Callable[[Record], Motion], fitt
     if min(lefts) < left:
         return Looked(record, motion, replace(lag, found=np.zeros_like(lag.found)), other)
     is_common = np.ptp(lag.size) == 0.0
-    said = ", ".join(f"{{}} by {_milliseconds(lag.size[k], lag.std[k])}" for k in late)
-    said = f"by {_milliseconds(lag.size[0], lag.std[0])}" if is_common else said
+    said = ", ".join(f"{{}} by {milliseconds(lag.size[k], lag.std[k])}" for k in late)
+    said = f"by {milliseconds(lag.size[0], lag.std[0])}" if is_common else said
     valid = f"efforts within {1e3 * LAG:g} ms of positions"
     return Looked(
         earlier, mended, lag, Cause(Fault.LATE, f"efforts are late: {said}", valid, late * (not is_common), left)

@@ -51,6 +51,9 @@ GAIN_TOLD, GAIN_PASSES = 0.05, 4
 
 OFFSET = TERMS.index("offset")
 
+ROTOR_TOLD = 0.2
+"""Standard deviation of a rotor's inertia up to which it is told, as a share: 30 % wrong serves a controller."""
+
 FRICTION = (".viscous", ".coulomb")
 """Endings of the names of coefficients that are not negative."""
 
