@@ -130,9 +130,8 @@ def identify(
     if describe is not None:
         from thunder_controllers.description import found_by, write_description
 
-        for file in write_description(
-            describe, model, found_by(found, library.link_names, library.joint_names), reading
-        ):
+        described = found_by(found, library.link_names, library.joint_names)
+        for file in write_description(describe, model, described, reading):
             click.echo(str(file.resolve()), err=as_json)
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
