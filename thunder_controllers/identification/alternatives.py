@@ -44,6 +44,9 @@ LEAST_GRAVITY = 0.5
 CUTOFFS, SLOW_ENOUGH = (0.3, 4.0), 0.9
 """Cutoffs of a low-pass that is looked for [Hz], and the share of the largest above which none is told from none."""
 
+MOST_OF_RATE = 0.4
+"""Cutoff of a filter over the rate of the samples that are fitted, at most."""
+
 STRIBECK_SPEED = 0.05
 """Of friction that falls with speed [rad/s or m/s]: within the range of harmonic drives and gears."""
 
@@ -51,7 +54,7 @@ NEGATIVE = 3.0
 """Deviations below zero from which on a coefficient of friction counts as negative."""
 
 LEAST_PLATEAU = 0.01
-"""Share of samples at the same largest or least effort by which it may be clipped."""
+"""Share of samples at the same largest or least effort from which on it may be clipped."""
 
 SAME = 1e-9
 """Efforts so near, over their range, are the same: interpolation between equal ones leaves that."""
@@ -146,7 +149,7 @@ class Fitting:
                 if np.abs(np.log(variance / before)).max() < SETTLED:
                     break
             std = np.zeros(len(size))
-            std[kept] = np.sqrt(np.diag(np.linalg.inv(information)))
+            std[kept] = np.sqrt(np.abs(np.diag(np.linalg.inv(information))))
             negative = [k for k in self.positive if x[k] < -NEGATIVE * std[k]]
             if not negative:
                 break
@@ -275,7 +278,8 @@ def _filters(fitting: Fitting, as_it_is: FloatArray, motion: Motion) -> Iterator
             used[: round(1.0 / (np.exp(log_cutoff) * motion.period))] = False
             return fitting.left(columns, replace(motion, used=used))
 
-        found = minimize_scalar(left, bounds=np.log(CUTOFFS), method="bounded", options={"xatol": 0.01, "maxiter": 15})
+        bounds = np.log(np.fmin(CUTOFFS, MOST_OF_RATE / motion.period))
+        found = minimize_scalar(left, bounds=bounds, method="bounded", options={"xatol": 0.01, "maxiter": 15})
         if np.exp(found.x) > SLOW_ENOUGH * CUTOFFS[1]:
             continue
         text = f"efforts are low-passed {what} at {np.exp(found.x):.2g} Hz"
