@@ -1,4 +1,4 @@
-"""Wrong records of arms, by kind: how often `thunder identify` refuses each with the true cause named first.
+"""Wrong records of arms, by kind: how often `thunder identify` refuses each with the true cause and joint named first.
 
     python benchmarks/identify_causes.py [--seed 100] [--count 20] [--kinds late degrees] [--out results/causes.json]
 
@@ -76,6 +76,7 @@ class Draw:
         library: Of the arm.
         exact: Efforts of the plant without noise, on any stamps, as a function of the delay of each joint [s].
         lag: Delays of the efforts [s], (n,).
+        wrong: Joints that are to be named.
     """
 
     rng: Random
@@ -87,6 +88,7 @@ class Draw:
     exact: Callable[[Array], Array]
     gravity: Array
     lag: Array
+    wrong: tuple[int, ...] = ()
 
     @property
     def n(self) -> int:
@@ -103,8 +105,8 @@ def draw(arm: str, seed: int, kind: str) -> Draw:
     rng, library = np.random.default_rng([seed, *arm.encode(), *kind.encode()]), library_of(arm)
     n = library.n_joints
     amplitude = np.full(n, 0.8)
-    if kind == "still":
-        amplitude[rng.integers(n)] = 0.0
+    still = (int(rng.integers(n)),) if kind == "still" else ()
+    amplitude[[*still]] = 0.0
     motion = {"centre": CENTRES[arm], "amplitude": tuple(amplitude.tolist()), "seed": int(rng.integers(1 << 30))}
     wave = JointExcitation(**motion, frequency=0.2, harmonics=5)
     pi = (np.reshape(library.pi, (n, -1)) * rng.uniform(0.7, 1.3, (n, 1))).ravel()
@@ -123,20 +125,21 @@ def draw(arm: str, seed: int, kind: str) -> Draw:
     effort = exact(lag)
     q = wave.sample(t)[:, :n]
     noise = (0.02 + 0.01 * np.sqrt((effort**2).mean(axis=0))) * rng.normal(size=q.shape)
-    still = np.zeros_like(q)
-    gravity = regressor(library, q, still, still) @ (pi.reshape(n, -1) * rng.uniform(0.95, 1.05, (n, 1))).ravel()
-    return Draw(rng, library, t, q + 1e-5 * rng.normal(size=q.shape), effort + noise, noise, exact, gravity, lag)
+    rest = np.zeros_like(q)
+    gravity = regressor(library, q, rest, rest) @ (pi.reshape(n, -1) * rng.uniform(0.95, 1.05, (n, 1))).ravel()
+    return Draw(rng, library, t, q + 1e-5 * rng.normal(size=q.shape), effort + noise, noise, exact, gravity, lag, still)
 
 
-def joint_of(one: Draw) -> int:
-    """A joint by chance."""
-    return int(one.rng.integers(one.n))
+def joint_of(one: Draw, choice: Array | None = None) -> int:
+    """A joint by chance, which is to be named."""
+    one.wrong = (int(one.rng.choice(np.arange(one.n) if choice is None else choice)),)
+    return one.wrong[0]
 
 
 def shown(one: Draw, std: Array, most: float, low: float, high: float) -> tuple[int, float]:
     """A joint by chance whose error the motion tells to `most`, or the best one, and an error of eight deviations."""
     joints = np.flatnonzero(std < most)
-    k = int(one.rng.choice(joints)) if len(joints) else int(np.argmin(std))
+    k = joint_of(one, joints if len(joints) else np.argmin(std)[None])
     return k, max(one.rng.uniform(low, high), 8.0 * std[k]) * one.rng.choice([-1.0, 1.0])
 
 
@@ -153,7 +156,7 @@ def late(one: Draw) -> None:
 def late_joint(one: Draw) -> None:
     """The efforts of one joint so late, one whose efforts change enough to tell."""
     lag, told = one.lag.copy(), np.flatnonzero(one.effort.std(axis=0) > TOLD)
-    lag[one.rng.choice(told)] = one.rng.uniform(8e-3, 40e-3)
+    lag[joint_of(one, told)] = one.rng.uniform(8e-3, 40e-3)
     one.delayed(lag)
 
 
@@ -212,7 +215,7 @@ def filtered(one: Draw) -> None:
 def not_measured(one: Draw) -> None:
     """Some values are missing."""
     values = (one.q, one.effort)[one.rng.integers(2)]
-    values[one.rng.integers(len(values), size=5), joint_of(one)] = np.nan
+    values[one.rng.integers(len(values), size=5), one.rng.integers(one.n)] = np.nan
 
 
 def short(one: Draw) -> None:
@@ -225,7 +228,7 @@ def exchanged(one: Draw) -> None:
     """Two joints, or their efforts alone, in each other's place."""
     order = np.arange(one.n)
     pair = one.rng.permutation(one.n)[:2]
-    order[pair] = order[pair[::-1]]
+    order[pair], one.wrong = order[pair[::-1]], tuple(pair.tolist())
     one.effort = one.effort[:, order]
     if one.rng.random() < 0.5:
         one.q = one.q[:, order]
@@ -308,7 +311,8 @@ def one_case(kind: str, seed: int) -> dict[str, Any]:
             result["lag"] = float(np.abs(found.lag.size - one.lag).max())
             found.check_sound(names)
         except RecordError as error:
-            result |= {"first": error.fault, "said": str(error)}
+            is_named = all(names[k] in str(error) for k in one.wrong)
+            result |= {"first": error.fault if is_named else f"{error.fault} of others", "said": str(error)}
     return result
 
 
