@@ -70,6 +70,14 @@ def test_gravity_that_is_held_elsewhere_is_told_with_its_share(build_cache: obje
     assert caught.value.fault == Fault.GRAVITY
 
 
+def test_an_arm_at_rest_excites_nothing(build_cache: object) -> None:
+    one = causes.draw("planar3r", SEEDS[1], "right")
+    one.q[:] = one.q[0]
+    with pytest.raises(UnsoundError, match="does not excite all base .*; joint1 stands still; joint2 stands") as caught:
+        fit(one).check_sound(one.library.joint_names)
+    assert caught.value.fault == Fault.UNEXCITED
+
+
 @pytest.mark.parametrize(
     ("samples", "missing", "said", "fault"),
     [

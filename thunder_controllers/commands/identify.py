@@ -11,7 +11,13 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library, write_figure
+from thunder_controllers.commands.terminal import (
+    print_json,
+    print_notes,
+    print_table,
+    single_joint_library,
+    write_figure,
+)
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.diagnosis import milliseconds
@@ -98,6 +104,7 @@ def identify(
     places = [library.link_names.index(link) for link in links]
     if without is not None:
         loaded, empty = (read_record(one, library.joint_names, topic, model.circles) for one in (trace, without))
+        print_notes((*loaded.notes, *empty.notes))
         _show_payload(payload_by_difference(library, loaded, empty, rotors), library, as_json=as_json)
         return
     fit = fit_with_gains if drive_gains else fit_robot
@@ -105,8 +112,7 @@ def identify(
         read_record(trace, library.joint_names, topic, model.circles),
         coupling=read_coupling(coupled, library.joint_names),
     )
-    for note in record.notes:
-        click.echo(f"note: {note}", err=True)
+    print_notes(record.notes)
     found = fit(library, record, places, rotors, terms_of_file(model))
     if as_json:
         print_json(_document(found, library))
@@ -121,12 +127,10 @@ def identify(
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
         moved = f"it moves the parameters of bodies by {found.diagnosis.moved:.1%}, less than their deviations"
-        click.echo(f"note: {cause.what}; {moved}. Valid: {cause.valid}", err=True)
+        print_notes([f"{cause.what}; {moved}. Valid: {cause.valid}"])
     if found.lag.found.any():
-        click.echo(
-            f"note: efforts were late, which was taken out: {found.lag.listed(library.joint_names, milliseconds)}",
-            err=True,
-        )
+        lags = found.lag.listed(library.joint_names, milliseconds)
+        print_notes([f"efforts were late, which was taken out: {lags}"])
     if describe is not None:
         from thunder_controllers.description import found_by, write_description
 

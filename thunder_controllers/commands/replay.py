@@ -12,6 +12,7 @@ from thunder_controllers.commands.terminal import (
     gains_option,
     given_gains,
     print_json,
+    print_notes,
     print_table,
     single_joint_library,
     write_figure,
@@ -67,6 +68,7 @@ def replay(
     model, request = load_model(robot, **reading), parse_law(law)
     library, name = single_joint_library(model, [request]), request[0]
     motion = read_record(record, library.joint_names, topic, model.circles)
+    print_notes(motion.notes)
     friction = terms_of_file(model)
     first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
     done = replay_law(library, name, motion, given_gains(given), first, friction)

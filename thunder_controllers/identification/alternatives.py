@@ -142,7 +142,7 @@ class Fitting:
             for _ in range(REWEIGHTINGS):
                 weighted = np.tensordot(1.0 / variance, squares, 1)
                 information = weighted[np.ix_(kept, kept)]
-                information += RIDGE * np.trace(information) * np.eye(len(kept))
+                information += (RIDGE * np.trace(information) + LEAST_VARIANCE) * np.eye(len(kept))
                 x[:], x[-1] = 0.0, -1.0
                 x[kept] = np.linalg.solve(information, weighted[kept, -1])
                 before, variance = variance, np.fmax(squares @ x @ x / count, LEAST_VARIANCE)
