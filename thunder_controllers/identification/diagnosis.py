@@ -288,12 +288,11 @@ def diagnose(fitting: Fitting, motion: Motion, x: FloatArray, variance: FloatArr
     gains, zeros, mended = _calibrate(fitting, motion, x, variance)
     other_fit, _ = fit_columns(fitting.regressor(mended), mended.effort, motion.used)
     values = other_fit.x - x, np.sqrt(np.diag(other_fit.covariance)), x
-    norms = [np.linalg.norm(one[fitting.bodies]) for one in values]
+    norms = [max(float(np.linalg.norm(one[fitting.bodies])), LEAST_VARIANCE) for one in values]
     is_any = gains.found.any() or zeros.found.any()
     if is_any and other is not None and other.fault is not Fault.LATE:
         other = other if other.left < fitting.left(fitting.columns(mended), mended) + FREE else None
-    moved, doubt = float(norms[0] / norms[2]) if is_any else 0.0, float(norms[1] / norms[2])
-    return Diagnosis(gains, zeros, other, moved, doubt)
+    return Diagnosis(gains, zeros, other, is_any * norms[0] / norms[2], norms[1] / norms[2])
 
 
 @dataclass(frozen=True, eq=False)
