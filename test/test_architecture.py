@@ -42,6 +42,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "load": set(),
     "archive": set(),
     "bag": {"fields"},
+    "description": {"fields", "identification", "simulation"},
     "fields": set(),
     "package_uri": {"resources"},
     "laws": set(),
@@ -58,6 +59,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "scripting": {"arms", "experiments", "report", "view", "simulation", "references", "fields", "host"},
     "commands": {
         "arms",
+        "description",
         "fields",
         "experiments",
         "report",

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,12 @@ VALID = "an .mcap or .db3 file, or a bag's folder"
 FILES = (".mcap", ".db3")
 """Suffixes of files of bags."""
 
+NANOSECONDS = 1_000_000_000
+"""In a second."""
+
+PENDING = 1000
+"""Stamps of samples that wait for the rest of their joints."""
+
 _REFUSED = 3
 _PROGRAM = """
 import json, sys
@@ -46,8 +53,25 @@ main(request)
 """
 
 
-def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type[ThunderError]) -> NDArray[np.float64]:
-    """Read stamps [s], positions and efforts of sensor_msgs/JointState, shape (N, 1 + 2·joints).
+@dataclass(frozen=True)
+class JointStates:
+    """Joint states of a topic.
+
+    Attributes:
+        rows: Stamp [s], positions and efforts of each sample, (N, 1 + 2·joints).
+        skipped: Messages of other joints alone, as of a gripper.
+        merged: Messages of some of the joints that others with the same stamp complete.
+        apart: Messages of some of the joints that none completes.
+    """
+
+    rows: NDArray[np.float64]
+    skipped: int
+    merged: int
+    apart: int
+
+
+def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type[ThunderError]) -> JointStates:
+    """Read the joint states of a topic of sensor_msgs/JointState, which other publishers may share.
 
     Args:
         path: A .mcap or .db3 file, or the folder of a bag.
@@ -68,7 +92,8 @@ def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type
     request = {"path": str(path), "joints": list(joints), "topic": topic, "seconds": seconds}
     status, said = run_apart(["-c", _PROGRAM], request, seconds, subprocess.DEVNULL)
     if status == 0:
-        return np.frombuffer(said).reshape(-1, 1 + 2 * len(joints))
+        *rows, counts = np.frombuffer(said).reshape(-1, 1 + 2 * len(joints))
+        return JointStates(np.reshape(rows, (-1, 1 + 2 * len(joints))), *(int(one) for one in counts[:3]))
     if status == _REFUSED:
         what, where, valid = json.loads(said)
         raise error(what, where=where, valid=valid)
@@ -94,7 +119,9 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 def rows_of(request: Mapping[str, Any]) -> Iterator[list[float]]:
-    """Read the bag of a request without bounds.
+    """Read the bag of a request without bounds: rows of samples, and a last one of counts.
+
+    The counts are those of `JointStates`, then zeros.
 
     Raises:
         RefusedError: for all that is wrong with it.
@@ -124,20 +151,53 @@ def _write(rows: Iterator[list[float]]) -> None:
 
 
 def _rows(reader: Any, request: Mapping[str, Any], path: str) -> Iterator[list[float]]:
-    """Stamp, positions and efforts of each message."""
+    """Stamp, positions and efforts of each sample, from one message or merged from several, then counts."""
     topic, joints = request["topic"], request["joints"]
     found = [connection for connection in reader.connections if connection.topic == topic]
     if not found:
         raise RefusedError(f"no topic {topic}", path, listed(sorted(reader.topics)) or "a bag with messages")
-    where = f"{path}: {topic}"
+    where, seen, counts = (
+        f"{path}: {topic}",
+        dict.fromkeys(joints, False),
+        dict.fromkeys(("skipped", "merged", "apart"), 0),
+    )
+    pending: dict[int, dict[str, tuple[float, float]]] = {}
+    parts: dict[int, int] = {}
     for connection, _, data in reader.messages(found):
         message = reader.deserialize(data, connection.msgtype)
-        try:
-            order = order_of(message.name, joints, where, others=True)
-        except NameNotFoundError as error:
-            raise RefusedError(error.what, error.where, error.valid) from error
-        if not len(message.position) == len(message.effort) == len(message.name):
-            what = f"{len(message.position)} positions and {len(message.effort)} efforts of {len(message.name)} joints"
-            raise RefusedError(what, where, "position and effort of every joint")
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        yield [stamp, *(message.position[k] for k in order), *(message.effort[k] for k in order)]
+        own = [name for name in joints if name in message.name]
+        if not own:
+            counts["skipped"] += 1
+            continue
+        values = _values(message, own, where)
+        seen |= dict.fromkeys(own, True)
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        sample = pending.pop(stamp, {}) | values
+        parts[stamp] = parts.get(stamp, 0) + 1
+        if len(sample) < len(joints):
+            pending[stamp] = sample
+        else:
+            merged = parts.pop(stamp)
+            counts["merged"] += merged if merged > 1 else 0
+            positions, efforts = zip(*(sample[name] for name in joints), strict=True)
+            yield [stamp / NANOSECONDS, *positions, *efforts]
+        if len(pending) > PENDING:
+            oldest = next(iter(pending))
+            del pending[oldest]
+            counts["apart"] += parts.pop(oldest)
+    counts["apart"] += sum(parts[stamp] for stamp in pending)
+    if missing := [name for name in joints if not seen[name]]:
+        raise RefusedError(f"missing {listed(missing)}", where, f"{', '.join(joints)}, each once")
+    yield [float(one) for one in counts.values()] + [0.0] * (2 * len(joints) - 2)
+
+
+def _values(message: Any, own: Sequence[str], where: str) -> dict[str, tuple[float, float]]:
+    """Position and effort of each of some joints of a message."""
+    try:
+        order = order_of(message.name, own, where, others=True)
+    except NameNotFoundError as error:
+        raise RefusedError(error.what, error.where, error.valid) from error
+    if not len(message.position) == len(message.effort) == len(message.name):
+        what = f"{len(message.position)} positions and {len(message.effort)} efforts of {len(message.name)} joints"
+        raise RefusedError(what, where, "position and effort of every joint")
+    return {name: (message.position[k], message.effort[k]) for name, k in zip(own, order, strict=True)}

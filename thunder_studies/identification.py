@@ -15,8 +15,8 @@ from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import SIGN_SPEED
-from thunder_controllers.identification.motion import Record, smoothed_states
-from thunder_controllers.identification.robot_fit import OFFSET, TERMS, RobotFit, UnsoundError, fit_robot
+from thunder_controllers.identification.motion import Fault, Record, UnsoundError, smoothed_states
+from thunder_controllers.identification.robot_fit import OFFSET, TERMS, RobotFit, fit_robot
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -169,31 +169,33 @@ def _recorded(trace: Trace, rng: draws.Generator) -> Record:
 
 
 class Said(NamedTuple):
-    """What is said of a record: whether it is accepted, and the text."""
+    """What is said of a record: whether it is accepted, and the cause that is named first, with its text."""
 
     accepted: bool
     text: str
+    fault: Fault | None
 
 
 def _said(found: RobotFit, library: Library) -> Said:
     try:
         found.check_sound(library.joint_names)
     except UnsoundError as error:
-        return Said(False, str(error))
-    return Said(True, (found.diagnosis.cause(library.joint_names) or ("", ""))[0])
+        return Said(False, str(error), error.fault)
+    cause = found.diagnosis.cause(library.joint_names)
+    return Said(True, cause.what, cause.fault) if cause else Said(True, "", None)
 
 
 CAUSES = {
-    "gains": ("drive gains differ",),
-    "zeros": ("encoder zeros are off",),
-    "exchanged": ("are exchanged in the record",),
-    "poor": ("does not excite", "are known to"),
+    "gains": Fault.GAINS,
+    "zeros": Fault.ZEROS,
+    "exchanged": Fault.EXCHANGED,
+    "poor": Fault.UNEXCITED,
 }
-"""What is said of each kind."""
+"""Cause of each kind."""
 
 
 def _judged(kind: str, said: Said, joints: tuple[int, ...], library: Library) -> dict[str, float]:
-    cause = any(text in said.text for text in CAUSES[kind])
+    cause = said.fault == CAUSES[kind]
     named = all(library.joint_names[joint] in said.text for joint in joints)
     silent = said.accepted and not said.text
     return {"accepted": said.accepted, "silent": silent, "cause": cause, "named": cause and named}

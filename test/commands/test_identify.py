@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from evaluation import load_robot, robot_file
 
 from thunder_controllers.commands.identify import identify, read_coupling
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, read_estimates
+from thunder_controllers.identification.motion import UnsoundError
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import UnsoundError, fit_robot
+from thunder_controllers.identification.robot_fit import fit_robot
 from thunder_controllers.simulation.experiment import run_scenario
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.build import build
@@ -58,7 +60,7 @@ def run(*arguments: object) -> Result:
 
 def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path) -> None:
     file, plot = tmp_path / "estimates.yaml", tmp_path / "held_out.png"
-    result = run(trace, "--law", LAW, "--out", file, "--plot", plot)
+    result = run(trace, "--law", LAW, "--out", file, "--plot", plot, "--describe", tmp_path / "arm.yaml")
     assert result.exit_code == 0, result.output
     assert "18 base parameters" in result.output and "link3.mcx" in result.output
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -72,6 +74,9 @@ def test_estimates_are_what_a_controller_starts_from(trace: Path, tmp_path: Path
     state = session.snapshot()
     np.testing.assert_allclose(state.state("friction_hat").ravel(), [0.5] * 3 + [0.3] * 3, atol=0.05)
     pi = state.state("pi_hat").ravel()
+    described = load_model(tmp_path / "arm.yaml", drives=tmp_path / "arm.drives.yaml")
+    np.testing.assert_allclose(described.pi, pi, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose([link.coulomb for link in described.links], 0.3, atol=0.05)
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 3))
     effort, true = (library.evaluate("Y", q, qd, qdd) @ one for one in (pi, model.pi))
     np.testing.assert_allclose(effort, true, rtol=0.02, atol=0.05)
@@ -85,6 +90,17 @@ def test_json_has_what_the_tables_show(trace: Path) -> None:
     assert set(document["joints"]["joint1"]) == {"viscous", "coulomb", "offset"}
     assert np.array(document["bodies"]["link3"]["pi"]).shape == (10,)
     assert (np.array(document["held_out_bodies"]) < 1.5 * np.array(document["noise"])).all()
+
+
+def test_late_efforts_are_noted_or_refused(trace: Path, tmp_path: Path) -> None:
+    with np.load(trace) as archive:
+        arrays = dict(archive)
+    for samples, said in ((3, r"late, which was taken out: joint1 by (2\.[5-9]|3\.)"), (20, r"late: by (19|20)\.\d ±")):
+        late = np.roll(arrays["effort"], samples, axis=0)
+        np.savez(tmp_path / "late.npz", **{**arrays, "effort": late})
+        result = run(tmp_path / "late.npz")
+        assert re.search(said, f"{result.output}{result.exception}")
+        assert isinstance(result.exception, UnsoundError) == (samples == 20)
 
 
 def test_nothing_is_written_of_what_is_not_sound(trace: Path, tmp_path: Path) -> None:

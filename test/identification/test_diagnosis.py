@@ -15,8 +15,8 @@ from evaluation import load_robot
 from thunder_controllers.host import Library
 from thunder_controllers.identification.diagnosis import Diagnosis, Suspicion
 from thunder_controllers.identification.information import correlation_time, regressor
-from thunder_controllers.identification.motion import Record, smoothed_states
-from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
+from thunder_controllers.identification.motion import Record, UnsoundError, smoothed_states
+from thunder_controllers.identification.robot_fit import RobotFit, fit_robot
 from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_dynamics.build import build
 from thunder_dynamics.inertia import N_PARAMETERS

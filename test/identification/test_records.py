@@ -18,7 +18,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from watchdog import watched
 
-from thunder_controllers.identification.records import RecordError, read_record
+from thunder_controllers.identification.motion import Fault, RecordError
+from thunder_controllers.identification.records import read_record
 
 zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
@@ -212,6 +213,74 @@ def test_what_is_no_record_is_one_line(tmp_path: Path) -> None:
     assert "0 positions and 3 efforts of 3 joints" in message(
         write_bag(tmp_path / "blind", StoragePlugin.MCAP, positions=False)
     )
+
+
+def publish(path: Path, messages: Sequence[tuple[float, Sequence[str]]]) -> Path:
+    """Bag of states by stamp and joints; a finger has no effort."""
+    store, kind = get_typestore(Stores.ROS2_JAZZY), "sensor_msgs/msg/JointState"
+    Header, Time = store.types["std_msgs/msg/Header"], store.types["builtin_interfaces/msg/Time"]
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection("/joint_states", kind, typestore=store)
+        for t, names in messages:
+            place = int(np.searchsorted(T, t + 1e-6)) - 1
+            columns = [JOINTS.index(name) for name in names if name in JOINTS]
+            nanoseconds = round(t * 1e9)
+            stamp = Header(Time(nanoseconds // 10**9, nanoseconds % 10**9), "")
+            position = Q[place][columns] if columns else np.zeros(len(names))
+            message = store.types[kind](stamp, [*names], position, np.zeros(0), EFFORT[place][columns])
+            writer.write(connection, nanoseconds, store.serialize_cdr(message, kind))
+    return path
+
+
+def test_a_gripper_on_the_same_topic_is_skipped(tmp_path: Path) -> None:
+    messages = [message for t in T for message in ((t, JOINTS), (t + 0.003, ("finger",)))]
+    path = publish(tmp_path / "bag", messages)
+    assert_same(path, 1e-6)
+    assert read_record(path, JOINTS).notes == ("300 messages of other joints were skipped",)
+
+
+def test_messages_of_some_of_the_joints_are_merged_by_stamp(tmp_path: Path) -> None:
+    """In any order; those that lack the others are left out."""
+    messages = [message for t in T for message in ((t, JOINTS[:1]), (t, JOINTS[1:]))]
+    messages[7], messages[6] = messages[6], messages[7]
+    del messages[101]
+    path = publish(tmp_path / "bag", messages)
+    assert_same(path, 1e-3)
+    merged, apart = read_record(path, JOINTS).notes
+    assert merged == "598 messages of some of the joints were merged by their stamps"
+    assert apart == "1 messages of some of the joints were left out: none has the stamp of the rest"
+
+
+def test_joints_that_never_share_a_stamp_are_refused(tmp_path: Path) -> None:
+    messages = [message for t in T for message in ((t, JOINTS[:1]), (t + 0.002, JOINTS[1:]))]
+    with pytest.raises(RecordError, match="600 messages of some of the joints, and none with the stamp of another"):
+        read_record(publish(tmp_path / "bag", messages), JOINTS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "fault"),
+    [
+        (lambda t: 1e3 * t, "stamps step by 10 s: they are milliseconds, 100 Hz", Fault.UNIT),
+        (lambda t: 1e9 * t, r"stamps step by 1e\+07 s: they are nanoseconds, 100 Hz", Fault.UNIT),
+        (lambda t: t - np.where(t > 6.5, 0.5, 0.0), "stamps go back by 0.49 s after t = 6.5 s", Fault.STAMPS),
+        (lambda t: np.round(t, 1), r"90% of the samples have the stamp of the one before", Fault.STAMPS),
+    ],
+)
+def test_stamps_that_are_none_are_told(
+    tmp_path: Path, change: Callable[[np.ndarray], np.ndarray], said: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "T", change(T))
+    with pytest.raises(RecordError, match=said) as caught:
+        read_record(write_csv(tmp_path / "a.csv", np.arange(len(Q))), JOINTS)
+    assert caught.value.fault == fault
+
+
+@pytest.mark.parametrize(("name", "step"), [("Q", 0.1), ("EFFORT", 0.6)])
+def test_coarse_steps_are_told(tmp_path: Path, name: str, step: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), name, step * np.round(globals()[name] / step))
+    with pytest.raises(RecordError, match=rf"of joint\d has steps of {step}") as caught:
+        read_record(write_csv(tmp_path / "a.csv", np.arange(len(T))), JOINTS)
+    assert caught.value.fault == Fault.COARSE
 
 
 # --- records that anybody may have written ----------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from robots import pinocchio_model, random_inertia
 from thunder_controllers.host import Library
 from thunder_controllers.identification.consistency import Divergence, consistent_fit
 from thunder_controllers.identification.information import SIGN_SPEED, joint_terms, regressor
-from thunder_controllers.identification.motion import Motion, Record
+from thunder_controllers.identification.motion import Motion, Record, UnsoundError
 from thunder_controllers.identification.payload import payload_by_difference
-from thunder_controllers.identification.robot_fit import RobotFit, UnsoundError, fit_robot
+from thunder_controllers.identification.robot_fit import RobotFit, fit_robot
 from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_dynamics.build import build
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, least_second_moment

@@ -17,8 +17,7 @@ from thunder_controllers.commands.identify import identify
 from thunder_controllers.commands.replay import replay
 from thunder_controllers.host import Library
 from thunder_controllers.identification.information import regressor
-from thunder_controllers.identification.motion import Record
-from thunder_controllers.identification.records import RecordError
+from thunder_controllers.identification.motion import Fault, Record, RecordError, UnsoundError
 from thunder_controllers.references.sinusoids import JointExcitation
 from thunder_controllers.simulation.replay import Replay, replay_law
 from thunder_dynamics.build import build
@@ -126,9 +125,18 @@ def test_a_record_that_is_too_short_or_not_finite_is_refused(library: Library) -
     record = record_of(library, library.pi, FRICTION)
     broken = record.effort.copy()
     broken[100, 1] = np.nan
-    for bad in (replace(record, q=record.q[:50], effort=record.effort[:50]), replace(record, effort=broken)):
-        with pytest.raises(RecordError, match="samples at 500 Hz"):
+    short = replace(record, q=record.q[:50], effort=record.effort[:50])
+    for bad, said, fault in (
+        (short, "50 samples at 500 Hz", Fault.SHORT),
+        (
+            replace(record, effort=broken),
+            r"the effort of joint 2 is no number after 0\.2 s, 1 in all",
+            Fault.NOT_MEASURED,
+        ),
+    ):
+        with pytest.raises(UnsoundError, match=said) as caught:
             replay_law(library, "slotine_li", bad, {}, {}, np.zeros((3, 3)))
+        assert caught.value.fault == fault
 
 
 def write_csv(path: Path, record: Record, names: tuple[str, ...]) -> Path:

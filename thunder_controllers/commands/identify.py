@@ -11,12 +11,26 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_controllers.commands.terminal import print_json, print_table, single_joint_library, write_figure
+from thunder_controllers.commands.terminal import (
+    print_json,
+    print_notes,
+    print_table,
+    single_joint_library,
+    write_figure,
+)
 from thunder_controllers.host import Configuration, ControlSession, Library, Options, estimated_links, save_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
+from thunder_controllers.identification.diagnosis import milliseconds
 from thunder_controllers.identification.payload import Difference, named, payload_by_difference
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, fit_with_gains, terms_of_file
+from thunder_controllers.identification.robot_fit import (
+    ROTOR_TOLD,
+    TERMS,
+    RobotFit,
+    fit_robot,
+    fit_with_gains,
+    terms_of_file,
+)
 from thunder_dynamics.cli import LAW_FORM, complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import DYN_NAMES, REG_NAMES
@@ -29,9 +43,6 @@ WIDTH = 60
 
 LARGEST_COUPLING = 1e3
 """Condition of a matrix of couplings: gears couple by ratios about one."""
-
-TOLD = 0.2
-"""Standard deviation of a rotor's inertia up to which it is told, as a share: 30 % wrong serves a controller."""
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -51,6 +62,11 @@ YAML_SUFFIXES = (".yaml", ".yml")
 )
 @click.option("--law", shell_complete=complete_law, help=f"{LAW_FORM}: fit the links that it adapts only.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File of estimates; needs --law.")
+@click.option(
+    "--describe",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Copy of the robot file with what was found (.yaml of YAML, .urdf or MuJoCo's .xml of URDF), drives beside.",
+)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Figure of the part that was held out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @reading_options()
@@ -64,6 +80,7 @@ def identify(
     coupled: tuple[str, ...],
     law: str | None,
     out: Path | None,
+    describe: Path | None,
     plot: Path | None,
     as_json: bool,
     reading: dict[str, Any],
@@ -73,7 +90,7 @@ def identify(
     Estimates are written only if the fit is sound; the exit status is 2 if it is not. With --without, what the last
     link carries in TRACE and not in that record is found, whatever the robot file says of the links.
     """
-    if without is not None and (law, out, plot, drive_gains, coupled) != (None, None, None, False, ()):
+    if without is not None and (law, out, describe, plot, drive_gains, coupled) != (*[None] * 4, False, ()):
         valid = "--topic, --rotors or --json beside it"
         raise LawError("a payload is no estimate of a law", where="--without", valid=valid)
     if out is not None and law is None:
@@ -87,6 +104,7 @@ def identify(
     places = [library.link_names.index(link) for link in links]
     if without is not None:
         loaded, empty = (read_record(one, library.joint_names, topic, model.circles) for one in (trace, without))
+        print_notes((*loaded.notes, *empty.notes))
         _show_payload(payload_by_difference(library, loaded, empty, rotors), library, as_json=as_json)
         return
     fit = fit_with_gains if drive_gains else fit_robot
@@ -94,6 +112,7 @@ def identify(
         read_record(trace, library.joint_names, topic, model.circles),
         coupling=read_coupling(coupled, library.joint_names),
     )
+    print_notes(record.notes)
     found = fit(library, record, places, rotors, terms_of_file(model))
     if as_json:
         print_json(_document(found, library))
@@ -108,7 +127,16 @@ def identify(
     found.check_sound(library.joint_names)
     if cause := found.diagnosis.cause(library.joint_names):
         moved = f"it moves the parameters of bodies by {found.diagnosis.moved:.1%}, less than their deviations"
-        click.echo(f"note: {cause[0]}; {moved}. Valid: {cause[1]}", err=True)
+        print_notes([f"{cause.what}; {moved}. Valid: {cause.valid}"])
+    if found.lag.found.any():
+        lags = found.lag.listed(library.joint_names, milliseconds)
+        print_notes([f"efforts were late, which was taken out: {lags}"])
+    if describe is not None:
+        from thunder_controllers.description import found_by, write_description
+
+        described = found_by(found, library.link_names, library.joint_names)
+        for file in write_description(describe, model, described, reading):
+            click.echo(str(file.resolve()), err=as_json)
     if out is not None:
         write_estimates(out, library, requests[0][0], found)
         click.echo(str(out.resolve()), err=as_json)
@@ -218,7 +246,7 @@ def _show(found: RobotFit, library: Library) -> None:
 
 def rotor_entries(model: RobotModel, rotors: NDArray[np.float64], stds: NDArray[np.float64], *, is_yaml: bool) -> str:
     """What the rotors that were found are in the robot file; those that the motion does not tell stay unknown."""
-    is_told = stds <= TOLD * rotors
+    is_told = stds <= ROTOR_TOLD * rotors
     told = [(link, rotor) for link, rotor, sure in zip(model.links, rotors, is_told, strict=True) if sure]
     unknown = ", ".join(joint for joint, sure in zip(model.joint_names, is_told, strict=True) if not sure)
     if is_yaml:
@@ -263,6 +291,7 @@ def _document(found: RobotFit, library: Library) -> dict[str, Any]:
         "chi2": found.chi2,
         "gains": {"found": found.diagnosis.gains.size, "std": found.diagnosis.gains.std},
         "zeros": {"found": found.diagnosis.zeros.size, "std": found.diagnosis.zeros.std},
+        "lag": {"found": found.lag.size, "std": found.lag.std},
         "held_out": found.residual(found.predicted),
         "held_out_bodies": found.residual(found.predicted_by_bodies),
     }

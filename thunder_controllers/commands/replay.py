@@ -12,6 +12,7 @@ from thunder_controllers.commands.terminal import (
     gains_option,
     given_gains,
     print_json,
+    print_notes,
     print_table,
     single_joint_library,
     write_figure,
@@ -19,8 +20,9 @@ from thunder_controllers.commands.terminal import (
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Configuration, Library, read_estimates
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
+from thunder_controllers.identification.motion import UnsoundError
 from thunder_controllers.identification.records import read_record
-from thunder_controllers.identification.robot_fit import TERMS, RobotFit, UnsoundError, fit_robot, terms_of_file
+from thunder_controllers.identification.robot_fit import TERMS, RobotFit, fit_robot, terms_of_file
 from thunder_controllers.simulation.replay import QUARTER, Replay, replay_law
 from thunder_dynamics.cli import complete_law, parse_law, robot_argument
 from thunder_dynamics.errors import LawError
@@ -66,6 +68,7 @@ def replay(
     model, request = load_model(robot, **reading), parse_law(law)
     library, name = single_joint_library(model, [request]), request[0]
     motion = read_record(record, library.joint_names, topic, model.circles)
+    print_notes(motion.notes)
     friction = terms_of_file(model)
     first = {} if estimates is None else read_estimates(estimates, Configuration(library, law=name))
     done = replay_law(library, name, motion, given_gains(given), first, friction)

@@ -141,6 +141,12 @@ def print_json(document: Mapping[str, Any]) -> None:
     click.echo(to_json(document, inf_nan_mode="null", fallback=np.ndarray.tolist).decode())
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes to the standard error, which leaves the output to tables and JSON."""
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+
+
 def print_table(rows: Sequence[Sequence[str]], left: int = 1) -> None:
     """Print a table, its header first and `left` columns of text; a file or a pipe gets it at full width.
 

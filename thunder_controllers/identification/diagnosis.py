@@ -1,33 +1,28 @@
-"""Whether the record of a motion is that of the robot: wrong drive gains, encoder zeros and joints in a wrong order.
+"""Cause of what the fit of a record leaves: lags, wrong drive gains and encoder zeros, or one of `alternatives`.
 
-Each cause adds columns to the regressor of the fit; what they explain beyond it speaks for the cause. Rotors, a delay
-of the drives and Stribeck friction, which are no fault of the record, have columns of their own, so that none of them
-is taken for a cause.
+Each adds columns to the regressor of the fit; what they explain beyond it speaks for the cause. Rotors and Stribeck
+friction, which are no fault of the record, have columns of their own, so that neither is taken for a cause.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from thunder_controllers.identification.information import (
-    LEAST_VARIANCE,
-    UNKNOWN,
-    correlation_time,
-    fit_columns,
-    weighted_fit,
+from thunder_controllers.identification.alternatives import (
+    FREE,
+    Cause,
+    Fitting,
+    find_alternative,
 )
-from thunder_controllers.identification.motion import Motion
+from thunder_controllers.identification.information import LEAST_VARIANCE, correlation_time, fit_columns
+from thunder_controllers.identification.motion import Fault, Motion, Record, UnsoundError
 
 FloatArray = NDArray[np.float64]
-
-Regressor = Callable[[Motion], FloatArray]
-"""Independent columns Y_b of base parameters and terms of joints along a motion, (N, n, b)."""
 
 CHANCE = 1e-4
 """Probability with which noise alone is taken for a cause: 4.5 deviations of one joint of seven.
@@ -54,11 +49,17 @@ GROSS_GAIN, GROSS_ZERO = 0.05, np.deg2rad(1.0)
 """Error of a gain [1] and of a zero [rad or m] that no record is used with, whatever else it moves: that they may have
 within `SURE` deviations counts."""
 
-BETTER = 0.2
-"""Least drop of the mean log variance of the residual by which joints count as exchanged: a tenth of its size."""
+LAG = 5e-3
+"""Largest lag of efforts that is taken out of a record [s]; one with a larger lag is refused."""
 
-STRIBECK_SPEED = 0.05
-"""Of friction that falls with speed [rad/s or m/s]: within the range of harmonic drives and gears."""
+LEAST_LAG = 0.5e-3
+"""Least lag that is told [s]: half a period of 1 kHz."""
+
+APART = 2e-3
+"""Least difference of a joint's own lag from that of the others [s]."""
+
+LAG_PASSES, LONGEST_STEP = 4, 0.03
+"""Of Gauss and Newton with the same unknowns, and the most that a lag changes in one [s]."""
 
 STRIBECK_SPEEDS = tuple(0.02 * 1.5**k for k in range(9))
 """Among which that of each joint is found [rad/s or m/s], up to 0.5; next to each other they differ by little."""
@@ -103,6 +104,15 @@ class Suspicion:
         return bool((self.found & (np.abs(self.size) + SURE * self.std >= size)).any())
 
     @property
+    def surest(self) -> float:
+        """Standard deviations of the surest error that is found; 0 without any."""
+        return float((self.found * np.abs(self.size) / self.std).max())
+
+    def listed(self, joints: Sequence[str], text: Callable[[float, float], str]) -> str:
+        """List the errors that are found, the surest first."""
+        return ", ".join(f"{joints[k]} by {text(self.size[k], self.std[k])}" for k in self.suspects)
+
+    @property
     def named(self) -> FloatArray:
         """The errors that are found, zero for all others, (n,)."""
         return np.where(self.found, self.size, 0.0)
@@ -117,67 +127,143 @@ class Diagnosis:
             that all have in common.
         zeros: What each measured position is too large by [rad or m]; those of a vertical first joint and of the last
             one no motion shows.
-        exchanged: Two joints whose columns, or efforts alone, are in each other's place; None if none are.
+        other: Another error that explains the record better than these; None if there is none.
         moved: How far the parameters of bodies move, over their norm, when gains and zeros are taken out of the record.
         doubt: Norm of the deviations that they then have, over the same.
     """
 
     gains: Suspicion
     zeros: Suspicion
-    exchanged: tuple[int, int] | None
+    other: Cause | None
     moved: float
     doubt: float
 
     def is_harmful(self) -> bool:
         """Whether what is wrong is gross, or moves the parameters of bodies by more than they are known to."""
         is_gross = self.gains.may_be(GROSS_GAIN) or self.zeros.may_be(GROSS_ZERO)
-        return self.exchanged is not None or is_gross or self.moved > self.doubt
+        return self.other is not None or is_gross or self.moved > self.doubt
 
-    def cause(self, joints: Sequence[str]) -> tuple[str, str] | None:
-        """Say what is wrong, with the number and its deviation, and what would be valid; None if nothing is."""
-        if self.exchanged is not None:
-            first, second = (joints[k] for k in self.exchanged)
-            return f"{first} and {second} are exchanged in the record", "joints in the order of their names"
+    def cause(self, joints: Sequence[str]) -> UnsoundError | None:
+        """Return the error that says what is wrong, with the number and its deviation; None if nothing is."""
+        if self.other is not None:
+            return self.other.error(joints)
         causes = {
-            "drive gains differ": (
+            Fault.GAINS: (
                 self.gains,
+                "drive gains differ",
                 _percent,
                 f"gains within {GAIN:.0%} of each other; check torque constants, or fit them too (--drive-gains)",
             ),
-            "encoder zeros are off": (self.zeros, _degrees, f"within {np.rad2deg(ZERO):.1g}°; calibrate the zeros"),
+            Fault.ZEROS: (
+                self.zeros,
+                "encoder zeros are off",
+                _degrees,
+                f"within {np.rad2deg(ZERO):.1g}°; calibrate the zeros",
+            ),
         }
-        said = {
-            f"{what}: {', '.join(text(joints[k], one.size[k], one.std[k]) for k in one.suspects)}": valid
-            for what, (one, text, valid) in causes.items()
-            if one.suspects
-        }
-        return ("; ".join(said), "; ".join(said.values())) if said else None
+        said = sorted(
+            (fault for fault in causes if causes[fault][0].suspects), key=lambda fault: -causes[fault][0].surest
+        )
+        if not said:
+            return None
+        whats = (f"{causes[one][1]}: {causes[one][0].listed(joints, causes[one][2])}" for one in said)
+        return UnsoundError("; ".join(whats), valid="; ".join(causes[one][3] for one in said), fault=said[0])
 
 
-def _percent(joint: str, size: float, std: float) -> str:
-    return f"{joint} by {100 * size:+.1f} ± {100 * std:.1f} %"
+def _percent(size: float, std: float) -> str:
+    return f"{100 * size:+.1f} ± {100 * std:.1f} %"
 
 
-def _degrees(joint: str, size: float, std: float) -> str:
-    return f"{joint} by {np.rad2deg(size):+.2f} ± {np.rad2deg(std):.2f}°"
+def _degrees(size: float, std: float) -> str:
+    return f"{np.rad2deg(size):+.2f} ± {np.rad2deg(std):.2f}°"
 
 
-def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: FloatArray, bodies: int) -> Diagnosis:
-    """Look for the cause of what a fit leaves.
+def milliseconds(size: float, std: float) -> str:
+    """Text of a time [s] with its standard deviation."""
+    return f"{1e3 * size:.1f} ± {1e3 * std:.1f} ms"
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A record without the lag of its efforts, and what else may be wrong with it.
+
+    Attributes:
+        record: Its efforts at their times, if a lag is the best explanation.
+        motion: Of that.
+        lag: How late the efforts of each joint are [s]; negative where they are early.
+        other: What else explains the record best; a lag above `LAG` too.
+    """
+
+    record: Record
+    motion: Motion
+    lag: Suspicion
+    other: Cause | None
+
+
+def look(fitting: Fitting, record: Record, see: Callable[[Record], Motion], fitted: slice) -> Looked:
+    """Find the lag of the efforts, or another error of the whole record that explains it better.
 
     Args:
-        regressor: The columns of the fit.
-        motion: That was fitted.
-        x: What was found (b,).
-        variance: Of what it leaves of each joint's effort (n,).
-        bodies: How many of x, the first ones, are of bodies.
+        fitting: Of the robot.
+        record: As it was measured.
+        see: From a record to its motion.
+        fitted: Samples of the motion that are fitted.
     """
-    W, n = regressor(motion), motion.q.shape[1]
-    predicted = W @ x
+    lag = _find_lag(fitting, record, see, fitted)
+    earlier = record.earlier(lag.named) if lag.found.any() else record
+    motion, mended = see(record), see(earlier)
+    late = tuple(np.flatnonzero(np.abs(lag.named) > LAG).tolist())
+    other = find_alternative(fitting, record if late else earlier, (motion if late else mended).part(fitted))
+    if not late:
+        return Looked(earlier, mended, lag, other)
+    left, before = fitting.left(fitting.columns(mended.part(fitted)), mended.part(fitted)), motion.part(fitted)
+    fit, _ = fit_columns(fitting.regressor(before), before.effort, before.used)
+    *_, calibrated = _calibrate(fitting, before, fit.x, fit.variance)
+    lefts = [fitting.left(fitting.columns(calibrated), calibrated), np.inf if other is None else other.left]
+    if min(lefts) < left:
+        return Looked(record, motion, replace(lag, found=np.zeros_like(lag.found)), other)
+    is_common = np.ptp(lag.size) == 0.0
+    said = ", ".join(f"{{}} by {milliseconds(lag.size[k], lag.std[k])}" for k in late)
+    said = f"by {milliseconds(lag.size[0], lag.std[0])}" if is_common else said
+    valid = f"efforts within {1e3 * LAG:g} ms of positions"
+    return Looked(
+        earlier, mended, lag, Cause(Fault.LATE, f"efforts are late: {said}", valid, late * (not is_common), left)
+    )
+
+
+def _find_lag(fitting: Fitting, record: Record, see: Callable[[Record], Motion], fitted: slice) -> Suspicion:
+    """Find how late the efforts are, by Gauss and Newton: τ(t − T) = τ(t) − T τ̇(t).
+
+    All joints have a lag in common at first; then those have their own, the surest first, that differ beyond doubt.
+    """
+    motion = see(record).part(fitted)
+    n, known = motion.q.shape[1], fitting.columns(motion)
+    lag, own, left = np.zeros(n), np.ones((n, 1)), list(range(n))
+    limit = np.sqrt(chdtri(1, CHANCE / n))
+    while True:
+        for _ in range(LAG_PASSES):
+            motion = see(record.earlier(lag)).part(fitted)
+            late = -motion.effort_rate[:, :, None] * np.eye(n)
+            z, y, _ = _beyond(known, late, motion, fitting.solve(known, motion)[0])
+            step, std = _told(z @ own, y, motion)
+            lag = lag + own @ np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        apart = [[one[-1] for one in _told(np.column_stack([z @ own, z[:, k]]), y, motion)] for k in left]
+        sure = [abs(size) / std if abs(size) > APART else 0.0 for size, std in apart]
+        if len(left) < 2 or max(sure) < limit:
+            break
+        own = np.column_stack([own, np.eye(n)[:, left.pop(int(np.argmax(sure)))]])
+    stds = np.sqrt(own**2 @ std**2)
+    return Suspicion(lag, stds, np.abs(lag) > np.fmax(LEAST_LAG, limit * stds))
+
+
+def _calibrate(
+    fitting: Fitting, motion: Motion, x: FloatArray, variance: FloatArray
+) -> tuple[Suspicion, Suspicion, Motion]:
+    """Find wrong drive gains and encoder zeros beside a fit x (b,), and the motion without them."""
+    n, regressor, columns = motion.q.shape[1], fitting.regressor, fitting.columns(motion)
+    predicted = columns[:, :, : -2 * n] @ x
     slope = np.gradient(predicted, motion.period, axis=0)
-    turning, change = motion.turning
-    stribeck = motion.sign * np.exp(-np.abs(turning) / STRIBECK_SPEED)
-    known = np.concatenate([W, *(one[:, :, None] * np.eye(n) for one in (change, slope, stribeck))], axis=2)
+    known = np.concatenate([columns, slope[:, :, None] * np.eye(n)], axis=2)
     moved = [
         (regressor(replace(motion, q=motion.q + h)) - regressor(replace(motion, q=motion.q - h))) @ x / (2.0 * STEP)
         for h in STEP * np.eye(n)
@@ -186,12 +272,27 @@ def diagnose(regressor: Regressor, motion: Motion, x: FloatArray, variance: Floa
     least, gross = np.repeat([GAIN, ZERO], n), np.repeat([GROSS_GAIN, GROSS_ZERO], n)
     size, std, found = _fewest(known, causes, motion, variance, least, gross)
     gains, zeros = Suspicion(size[:n], std[:n], found[:n]), Suspicion(size[n:], std[n:], found[n:])
-    mended = replace(motion, q=motion.q - zeros.named, effort=motion.effort / (1.0 + gains.named))
-    other, _ = fit_columns(regressor(mended), mended.effort, motion.used)
-    norms = [np.linalg.norm(one[:bodies]) for one in (other.x - x, np.sqrt(np.diag(other.covariance)), x)]
+    return gains, zeros, replace(motion, q=motion.q - zeros.named, effort=motion.effort / (1.0 + gains.named))
+
+
+def diagnose(fitting: Fitting, motion: Motion, x: FloatArray, variance: FloatArray, other: Cause | None) -> Diagnosis:
+    """Look for the cause of what a fit leaves.
+
+    Args:
+        fitting: Of the robot.
+        motion: That was fitted.
+        x: What was found (b,).
+        variance: Of what it leaves of each joint's effort (n,).
+        other: What else explains the record, by `look`.
+    """
+    gains, zeros, mended = _calibrate(fitting, motion, x, variance)
+    other_fit, _ = fit_columns(fitting.regressor(mended), mended.effort, motion.used)
+    values = other_fit.x - x, np.sqrt(np.diag(other_fit.covariance)), x
+    norms = [max(float(np.linalg.norm(one[fitting.bodies])), LEAST_VARIANCE) for one in values]
     is_any = gains.found.any() or zeros.found.any()
-    moved_by, doubt = float(norms[0] / norms[2]) if is_any else 0.0, float(norms[1] / norms[2])
-    return Diagnosis(gains, zeros, _exchanged(regressor, motion, W), moved_by, doubt)
+    if is_any and other is not None and other.fault is not Fault.LATE:
+        other = other if other.left < fitting.left(fitting.columns(mended), mended) + FREE else None
+    return Diagnosis(gains, zeros, other, is_any * norms[0] / norms[2], norms[1] / norms[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,29 +395,3 @@ def _told(z: FloatArray, y: FloatArray, motion: Motion) -> tuple[FloatArray, Flo
     pulls = (z * (y - z @ size)[:, None]).reshape(*motion.used.shape, -1).sum(axis=1)
     blocks = np.add.reduceat(pulls, np.arange(0, len(pulls), max(round(BLOCK / motion.period), 1)))
     return size, np.sqrt(np.fmax(np.diag(covariance), ((blocks @ covariance) ** 2).sum(axis=0)))
-
-
-def _exchanged(regressor: Regressor, motion: Motion, W: FloatArray) -> tuple[int, int] | None:
-    """Find the two joints without whose exchange, whole or of efforts alone, the record would be fitted better."""
-    n = motion.q.shape[1]
-    as_it_is, best, found = _left(W, motion), np.inf, None
-    for pair in combinations(range(n), 2):
-        order = np.arange(n)
-        order[list(pair)] = pair[::-1]
-        whole = replace(motion, **{name: getattr(motion, name)[:, order] for name in STATE})
-        efforts = replace(motion, effort=motion.effort[:, order])
-        for columns, other in ((regressor(whole), whole), (W, efforts)):
-            if (left := _left(columns, other)) < best:
-                best, found = left, pair
-    return found if best < as_it_is - BETTER else None
-
-
-STATE = ("q", "qd", "qdd", "effort", "sign", "used")
-"""Of a motion: what has a column per joint."""
-
-
-def _left(W: FloatArray, motion: Motion) -> float:
-    """Mean log variance of what a fit leaves of the joints' efforts."""
-    used = motion.used
-    fit = weighted_fit(used[:, :, None] * W, used * motion.effort, used.sum(axis=0), UNKNOWN)
-    return float(np.log(fit.variance).mean())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.identification.information import SIGN_SPEED
+from thunder_dynamics.errors import ThunderError
 
 FloatArray = NDArray[np.float64]
 
@@ -32,6 +34,46 @@ LEAST_SAMPLES = 30
 """Two a period of the bandwidth."""
 
 
+class Fault(StrEnum):
+    """Cause for which a record is refused: a code for programs, in any language of the message."""
+
+    FILE = "file"
+    STAMPS = "stamps"
+    UNIT = "unit"
+    COARSE = "coarse"
+    NOT_MEASURED = "not_measured"
+    SHORT = "short"
+    UNEXCITED = "unexcited"
+    LATE = "late"
+    FILTERED = "filtered"
+    CLIPPED = "clipped"
+    SIGN = "sign"
+    EXCHANGED = "exchanged"
+    GRAVITY = "gravity"
+    GAINS = "gains"
+    ZEROS = "zeros"
+    UNEXPLAINED = "unexplained"
+
+
+class RecordError(ThunderError):
+    """A record of a motion cannot be read, or is not one of that robot.
+
+    Args:
+        what: What is wrong, as `where` and `valid` of `ThunderError`.
+        fault: Its cause.
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, valid: str | None = None, fault: Fault = Fault.FILE
+    ) -> None:
+        super().__init__(what, where=where, valid=valid)
+        self.fault = fault
+
+
+class UnsoundError(RecordError):
+    """A record does not say what is asked of it."""
+
+
 @dataclass(frozen=True)
 class Record:
     """Positions and efforts at the same times, a period apart.
@@ -42,6 +84,7 @@ class Record:
         rate: [Hz].
         coupling: A: drives turn with A q, (n, n); joint by joint if None.
         bandwidth: Of the motion that is looked at [Hz].
+        notes: Sentences on what was left out or merged when it was read.
     """
 
     q: FloatArray
@@ -49,6 +92,7 @@ class Record:
     rate: float
     coupling: FloatArray | None = None
     bandwidth: float = BANDWIDTH
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of_held(cls, q: FloatArray, effort: FloatArray, rate: float) -> Record:
@@ -71,10 +115,25 @@ class Record:
         return slice(EDGE * self.every, len(self.q) - EDGE * self.every)
 
     @property
-    def is_usable(self) -> bool:
-        """Whether it is long enough, and all of it was measured."""
-        finite = np.isfinite(self.q).all() and np.isfinite(self.effort).all()
-        return bool(finite and len(self.q) >= LEAST_SAMPLES * self.every)
+    def flaw(self) -> UnsoundError | None:
+        """Error of a record of which values are missing, or that is too short for the filter; None of a good one."""
+        for what, values in (("position", self.q), ("effort", self.effort)):
+            missing = ~np.isfinite(values)
+            if missing.any():
+                sample, joint = np.argwhere(missing)[0]
+                text = f"the {what} of joint {joint + 1} is no number after {sample / self.rate:.4g} s"
+                text += f", {missing.sum()} in all"
+                return UnsoundError(text, valid="finite numbers", fault=Fault.NOT_MEASURED)
+        if len(self.q) < (least := LEAST_SAMPLES * self.every):
+            text = f"{len(self.q)} samples at {self.rate:g} Hz"
+            return UnsoundError(text, valid=f"at least {least}; some seconds of motion", fault=Fault.SHORT)
+        return None
+
+    def earlier(self, lag: FloatArray) -> Record:
+        """Return the record with efforts that were so late [s], (n,), at their times: τ(t + lag), by interpolation."""
+        t = np.arange(len(self.q)) / self.rate
+        effort = [np.interp(t + one, t, values) for one, values in zip(lag, self.effort.T, strict=True)]
+        return replace(self, effort=np.column_stack(effort))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,19 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from thunder_controllers.host import Library
+from thunder_controllers.identification.alternatives import Cause, Fitting
 from thunder_controllers.identification.consistency import Divergence, consistent_fit
-from thunder_controllers.identification.diagnosis import STRIBECK_SPEEDS, Diagnosis, Stribeck, diagnose, find_stribeck
+from thunder_controllers.identification.diagnosis import (
+    STRIBECK_SPEEDS,
+    Diagnosis,
+    Stribeck,
+    Suspicion,
+    diagnose,
+    find_stribeck,
+    look,
+)
 from thunder_controllers.identification.information import (
+    LEAST_VARIANCE,
     SIGN_SPEED,
     UNKNOWN,
     Fit,
@@ -23,9 +33,8 @@ from thunder_controllers.identification.information import (
     regressor,
     rotor_effort,
 )
-from thunder_controllers.identification.motion import AT_REST, Motion, Record, stribeck_columns
+from thunder_controllers.identification.motion import AT_REST, Fault, Motion, Record, UnsoundError, stribeck_columns
 from thunder_dynamics.algorithms.base_parameters import BaseParameters, find_base_parameters, parameter_names
-from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia, nearest_consistent, parallel_axis, symmetric_from_six
 from thunder_dynamics.model import RobotModel
 
@@ -41,6 +50,15 @@ GAIN_TOLD, GAIN_PASSES = 0.05, 4
 """Standard deviation up to which a drive's gain is told [1]; fits after each other until none is wrong."""
 
 OFFSET = TERMS.index("offset")
+
+ROTOR_TOLD = 0.2
+"""Standard deviation of a rotor's inertia up to which it is told, as a share: 30 % wrong serves a controller."""
+
+FRICTION = (".viscous", ".coulomb")
+"""Endings of the names of coefficients that are not negative."""
+
+ROWS = 5
+"""Least number of efforts for each unknown: a shorter record tells noise."""
 
 MEANT = 1e-4
 """Tolerance of base parameters: rounded angles of a description are what they are meant to be; noise hides the rest."""
@@ -72,6 +90,9 @@ what that share of chances keeps to, where few independent samples are left."""
 LARGEST_DOUBT = 0.1
 """Deviation of the base parameters over their norm: a record that tells less is no better than a data sheet."""
 
+UNIT = 100.0
+"""Least ratio of efforts over the robot file's that is one of units: no file is as wrong."""
+
 LARGEST_SHARE = 0.3
 """Residual over the effort, root mean squares, per joint: beyond it something else moves the joint."""
 
@@ -83,10 +104,6 @@ LEAST_MASS = 1e-3
 
 THIN = 1e-3
 """Least radius of gyration of one, at first [m]."""
-
-
-class UnsoundError(ThunderError):
-    """A record does not say what is asked of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +129,8 @@ class RobotFit:
         claimed: Standard deviations of what is left then, of noise and base parameters together (N, n).
         predicted_by_bodies: By the bodies, friction and rotors (N, n).
         gains: Relative errors of the drives' gains that were taken out of the record first, (n,).
+        lag: How late the efforts of each joint are; what is found was taken out of the record.
+        still: Whether each joint hardly moves (n,).
     """
 
     base: BaseParameters
@@ -131,6 +150,8 @@ class RobotFit:
     claimed: FloatArray
     predicted_by_bodies: FloatArray
     gains: FloatArray
+    lag: Suspicion
+    still: NDArray[np.bool_]
 
     @property
     def offsets(self) -> tuple[FloatArray, FloatArray]:
@@ -174,12 +195,15 @@ class RobotFit:
         Raises:
             UnsoundError: saying what is wrong, and of which joint.
         """
-        if not self.condition <= LARGEST_CONDITION:
+        cause = self.diagnosis.cause(joint_names) if self.diagnosis.is_harmful() else None
+        if self.still.any() or (self.diagnosis.other is None and not self.condition <= LARGEST_CONDITION):
             what = f"the motion does not excite all base parameters: condition {self.condition:.3g}"
             what += f", by {', '.join(self._weakest())} first"
-            raise UnsoundError(what, valid=f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has")
-        if (cause := self.diagnosis.cause(joint_names)) and self.diagnosis.is_harmful():
-            raise UnsoundError(cause[0], valid=cause[1])
+            what += "".join(f"; {joint_names[k]} stands still" for k in np.flatnonzero(self.still).tolist())
+            valid = f"up to {LARGEST_CONDITION:g}, such as a joint_excitation has"
+            raise UnsoundError(what, valid=valid, fault=Fault.UNEXCITED)
+        if cause is not None:
+            raise cause
         effort = rms(self.held_out.effort, self.held_out.used)
         limits = {
             "what was fitted": self.largest_surprise * rms(self.claimed, self.held_out.used),
@@ -191,10 +215,12 @@ class RobotFit:
                 joint = int(np.argmax(residual - limit))
                 if not residual[joint] <= limit[joint]:
                     text = f"{joint_names[joint]}: the prediction is wrong by {residual[joint]:.3g} N·m or N"
-                    raise UnsoundError(text, valid=f"at most {limit[joint]:.3g}, by the size of {what}")
+                    valid = f"at most {limit[joint]:.3g}, by the size of {what}"
+                    raise UnsoundError(text, valid=valid, fault=Fault.UNEXPLAINED)
         if not self.doubt <= LARGEST_DOUBT:
             text = f"base parameters are known to {self.doubt:.2g} of their norm, {', '.join(self._weakest())} worst"
-            raise UnsoundError(text, valid=f"at most {LARGEST_DOUBT:g}: a longer, faster motion, or less noise")
+            valid = f"at most {LARGEST_DOUBT:g}: a longer, faster motion, or less noise"
+            raise UnsoundError(text, valid=valid, fault=Fault.UNEXCITED)
 
     @property
     def doubt(self) -> float:
@@ -256,20 +282,33 @@ def fit_robot(
         UnsoundError: by `motion_of`.
     """
     motion = motion_of(library, record, rotors)
+    still = np.asarray(~motion.used.any(axis=0))
     count = len(TERMS) if rotors else len(TERMS) - 1
     cut = round((1.0 - HELD_OUT) * len(motion.q))
     whole, base = find_base(library, rotors, record.drives)
     Y, kept = whole(motion.q, motion.qd, motion.qdd, motion.sign), list(base.kept)
-    motion, fit, correlation, stribeck = _fit_base(record, motion, Y[:, :, kept], base, cut)
-    fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
-    Y, Y_later = np.split(Y, [cut])
-    W_later = Y_later[:, :, kept]
-    size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
+    if Y.shape[1] * cut < ROWS * len(kept):
+        seconds = ROWS * len(kept) * len(record.q) / (record.rate * Y.shape[1] * cut)
+        text = f"{Y.shape[1] * cut} efforts for {len(kept)} unknowns"
+        raise UnsoundError(text, valid=f"a record of at least {seconds:.1f} s", fault=Fault.SHORT)
     nominal_terms = np.zeros((library.n_joints, count))
     if friction is not None:
         nominal_terms[:, : OFFSET + 1] = friction
     nominal_terms[:, OFFSET + 1 :] = rotor_effort(library, np.ones(library.n_joints))[:, None]
     nominal = np.concatenate([library.pi, nominal_terms.ravel()])
+    fitting = Fitting(
+        lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept],
+        tuple(k for k, place in enumerate(kept) if base.names[place].endswith(FRICTION)),
+        (base.K @ nominal)[: sum(k < len(library.pi) for k in kept)],
+    )
+    looked = look(fitting, record, lambda one: motion_of(library, one, rotors), slice(0, cut))
+    motion = looked.motion
+    motion, fit, correlation, stribeck = _fit_base(record, motion, Y[:, :, kept], base, cut)
+    fitted, held_out = motion.part(slice(0, cut)), motion.part(slice(cut, None))
+    size = np.sqrt(np.diag(fit.information) + UNKNOWN**-2)
+    other = looked.other or _unit_of_efforts(motion.effort, Y @ nominal)
+    Y, Y_later = np.split(Y, [cut])
+    W_later = Y_later[:, :, kept]
     prior = np.full(Y.shape[2], NEVER_ZERO)
     prior[kept] = np.fmax(fit.x, NEVER_ZERO)
     x, _ = _fit_bodies(Y, fitted, fit.variance, nominal, prior, links)
@@ -287,18 +326,14 @@ def fit_robot(
         joints_std=std[len(library.pi) :].reshape(library.n_joints, -1),
         correlation=correlation,
         stribeck=stribeck,
-        diagnosis=diagnose(
-            lambda one: whole(one.q, one.qd, one.qdd, one.sign)[:, :, kept],
-            fitted,
-            fit.x,
-            fit.variance,
-            sum(k < len(library.pi) for k in kept),
-        ),
+        diagnosis=diagnose(fitting, fitted, fit.x, fit.variance, other),
         held_out=held_out,
         predicted=W_later @ fit.x,
         claimed=np.sqrt(fit.variance + np.fmax(np.einsum("tjk,tjk->tj", W_later @ fit.covariance, W_later), 0.0)),
         predicted_by_bodies=Y_later @ x,
         gains=np.zeros(library.n_joints),
+        lag=looked.lag,
+        still=still,
     )
 
 
@@ -332,14 +367,21 @@ def _fit_base(
     return replace(motion, effort=motion.effort - own * size), fit, correlation, replace(stribeck, size=size, std=std)
 
 
+def _unit_of_efforts(effort: FloatArray, nominal: FloatArray) -> Cause | None:
+    """Cause of efforts (N, n) that are out of all proportion to those of the robot file."""
+    ratio = float(np.linalg.norm(effort)) / max(float(np.linalg.norm(nominal)), LEAST_VARIANCE)
+    what = f"efforts are {ratio:.3g} times those of the robot file, as in N·mm"
+    return Cause(Fault.UNIT, what, "N·m, and N of sliding joints") if ratio > UNIT else None
+
+
 def motion_of(library: Library, record: Record, rotors: bool) -> Motion:
     """States and efforts that are fitted, less what the robot file's rotors take if rotors are not.
 
     Raises:
         UnsoundError: if the record is too short or not all of it was measured.
     """
-    if not record.is_usable:
-        raise UnsoundError(f"{len(record.q)} samples at {record.rate:g} Hz, or not all finite", valid="some seconds")
+    if record.flaw:
+        raise record.flaw
     motion = Motion.of(record, SLOW)
     return motion if rotors else replace(motion, effort=motion.effort - rotor_effort(library, motion.turning[1]))
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Guard, Library, fault_text
-from thunder_controllers.identification.evidence import gather
 from thunder_controllers.identification.motion import Record
-from thunder_controllers.identification.payload import FoundBody, named, payload_of
+from thunder_controllers.identification.payload import FoundBody, gather, named, payload_of
 from thunder_controllers.references.trajectories import POSITION, ROTATION
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_controllers.simulation.trace import Timing, Trace

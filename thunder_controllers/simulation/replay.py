@@ -14,8 +14,7 @@ from thunder_controllers.host import Entry, FreeLaw, Law, Library, estimated_lin
 from thunder_controllers.host.inertia_estimate import ESTIMATE, FRICTION, OFFSETS, ROTORS
 from thunder_controllers.identification.fourier import pose_samples
 from thunder_controllers.identification.information import columns_of, regressor
-from thunder_controllers.identification.motion import LEAST_SAMPLES, Motion, Record, smoothed_states
-from thunder_controllers.identification.records import RecordError
+from thunder_controllers.identification.motion import Motion, Record, smoothed_states
 from thunder_controllers.identification.robot_fit import SLOW
 from thunder_controllers.references.circles import Circles, circles_of
 from thunder_dynamics.inertia import N_PARAMETERS
@@ -120,12 +119,11 @@ def replay_law(
         friction: Viscous and Coulomb friction and effort offsets of the robot file (n, 3), where they are not adapted.
 
     Raises:
-        RecordError: for a record that is too short, or not finite throughout.
+        UnsoundError: the `flaw` of the record.
         LawError: for a law that measures more than joints, or whose step is not finite.
     """
-    if not record.is_usable:
-        what = f"{len(record.q)} samples at {record.rate:g} Hz, or not all of them finite"
-        raise RecordError(what, valid=f"at least {LEAST_SAMPLES * record.every} finite ones")
+    if record.flaw:
+        raise record.flaw
     law = library.law(name)
     further = [entry.name for entry in law.reference]
     law.check_feeds(measurements=[], references=further, where="a record")
