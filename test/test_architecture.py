@@ -152,6 +152,7 @@ INCLUDE = re.compile(r'^#include "thunder/host/(\S+)"', re.MULTILINE)
 
 STUDIES = {
     "arms",
+    "commissioning",
     "experiments",
     "report",
     "simulation",

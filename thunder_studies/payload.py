@@ -73,10 +73,11 @@ def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
     name, mass = row.removesuffix(" kg").split(", ")
     file = robot_file(ARMS[name])
     if file is not None:
-        yield from ({**_arm(seed, name, file, float(mass)), "seed": seed} for seed in settings.seeds)
+        yield from ({**arm_with_payload(seed, name, file, float(mass)), "seed": seed} for seed in settings.seeds)
 
 
-def _arm(seed: int, name: str, file: Path, mass: float) -> Keys:
+def arm_with_payload(seed: int, name: str, file: Path, mass: float) -> Keys:
+    """Return an arm that carries a payload [kg] in an identifying motion about a dexterous posture, with drives as of NOISE."""
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
     q = posture(np.random.default_rng([seed, *name.encode()]), library, mass)
@@ -127,7 +128,7 @@ def draw_arm_priors(settings: Settings, row: str) -> Iterator[Keys]:
     believed = bodies(library.link_names, library.pi)
     mass = min(1.0, LIGHT * sum(body["mass"] for body in believed.values()))
     for seed in settings.seeds:
-        config = _arm(seed, row, file, mass)
+        config = arm_with_payload(seed, row, file, mass)
         yield from ({**merged(config, _prior(prior, believed, seed)), "seed": seed} for prior in PRIORS)
 
 
@@ -189,8 +190,8 @@ def measure_payload(case: Case, trace: Trace, timing: Timing) -> Measured:
     ends = zip(errors[:2, -1], FOUND.values(), claimed, strict=True)
     numbers["found"] = float(all(error <= max(bound, AS_RECORD * other) for error, bound, other in ends))
     if "pi_std" in trace.telemetry_names:
-        numbers["invented"] = float(len(_changes(trace)))
-        told, std = (_telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
+        numbers["invented"] = float(len(changes(trace)))
+        told, std = (telemetry(trace, name)[-1, -len(nominal) :] for name in ("pi_told", "pi_std"))
         off = np.abs(told - truth[0]) / std
         numbers |= {"chi2": float((off**2).mean()), "covered": float((off <= NORMAL).mean())}
         numbers |= {"mass_z": float(off[0]), "mass_std": 1e3 * float(std[0])}
@@ -214,19 +215,19 @@ def measure_changes(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure when changes of a body are found, which are invented, and what is known of the body then."""
     values, kept = measure_run(case, trace, timing)
     (carried,) = case.config.plant.payloads
-    seen = _changes(trace)
+    seen = changes(trace)
     assert carried.until is not None
     happened = np.array([carried.time, carried.until])
     delays = [np.min(seen[seen >= time] - time, initial=np.inf) for time in happened]
     before = int(np.searchsorted(trace.t, carried.until)) - 1
-    body = _telemetry(trace, "picked_up")[before]
+    body = telemetry(trace, "picked_up")[before]
     truth = trace.truth[-1:, -1]
     estimate = trace.estimates[before, -1] - truth[0]
     numbers = {
         "missed": float(sum(delay > 1.0 for delay in delays)),
         "invented": float(len(seen) - sum(delay <= 1.0 for delay in delays)),
         "delay": _finite(max(delays)),
-        "body": float((_telemetry(trace, "change")[[before, -1], 0] == BODY).mean()),
+        "body": float((telemetry(trace, "change")[[before, -1], 0] == BODY).mean()),
         "picked_up": 1e3 * abs(float(body[0]) - carried.mass),
         "carried": 1e3 * float(np.linalg.norm(estimate[1:4] / estimate[0] - carried.com)),
         "mass": 1e3 * abs(float(trace.estimates[-1, -1, 0] - truth[0, 0])),
@@ -251,7 +252,7 @@ def measure_pushes(case: Case, trace: Trace, timing: Timing) -> Measured:
     values, kept = measure_run(case, trace, timing)
     (push_,) = (fault for fault in case.config.plant.faults if isinstance(fault, Wrench))
     assert push_.end is not None
-    change = _telemetry(trace, "change")[:, 0]
+    change = telemetry(trace, "change")[:, 0]
     passed = trace.t[(change == LET_GO) & (trace.t > push_.end)]
     mass = 1e3 * np.abs(trace.estimates[:, -1, 0] - trace.truth[-1, -1, 0])
     begun = int(np.searchsorted(trace.t, push_.start))
@@ -265,13 +266,14 @@ def measure_pushes(case: Case, trace: Trace, timing: Timing) -> Measured:
     return Measured({**values, **numbers}, kept)
 
 
-def _changes(trace: Trace) -> FloatArray:
-    """When a body is said to have changed [s]."""
-    age = _telemetry(trace, "change_age")[:, 0]
+def changes(trace: Trace) -> FloatArray:
+    """Return when a body is said to have changed [s]."""
+    age = telemetry(trace, "change_age")[:, 0]
     return np.asarray(trace.t[1:][(age[1:] >= 0.0) & ((age[:-1] < 0.0) | (age[1:] < age[:-1]))])
 
 
-def _telemetry(trace: Trace, name: str) -> FloatArray:
+def telemetry(trace: Trace, name: str) -> FloatArray:
+    """Return the columns of a telemetry entry, (N, size)."""
     return np.asarray(trace.telemetry[:, trace.telemetry_names == name])
 
 

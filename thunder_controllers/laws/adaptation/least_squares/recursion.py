@@ -60,7 +60,7 @@ GAIN, OFFSET = 0.02, 0.005
 
 GAIN_DOC = "Standard deviation of the gains of drives, or of sensors of effort, for the deviations of estimates."
 
-BIASED, SIGNED = 2.5, 0.5
+BIASED, SIGNED = 3.0, 0.5
 """Mean innovation of a joint over its deviation that says that a body changes slowly [1]; time constant of it [s]."""
 
 NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
