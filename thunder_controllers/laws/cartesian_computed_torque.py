@@ -14,7 +14,7 @@ from thunder_controllers.laws.parts import posture, task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_dynamics_gains
-from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
+from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping, factor_ldl
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Option, Options, ReferenceKind, Signals, takes
 
@@ -55,9 +55,11 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
 
     acceleration = signals.reference.acceleration[:rows] + R_1 * error.e_dot + R_0 * _near(signals, error.e)
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
-    isolation = FaultIsolation(robot, signals) if options["faults"] != "off" else None
     left: FaultRecovery | None = None
-    J = error.J
+    J, isolation = error.J, None
+    if options["faults"] != "off":
+        pushed = (factor_ldl(SX(robot["M"])).solve(J[:3, :].T).T / ca.repmat(R_0[:3], 1, robot.n)) ** 2
+        isolation = FaultIsolation(robot, signals, ca.sqrt(ca.sum1(pushed).T))
     if isolation and options["faults"] == "continue":
         if options["redundancy"] != "posture":
             what = f"faults=continue with redundancy={options['redundancy']}"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.redundancy import factor_ldl
-from thunder_dynamics.spatial import dot
+from thunder_controllers.laws.parts.redundancy import LdlFactors, factor_ldl
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -16,25 +16,24 @@ SX = ca.SX
 class Explanation:
     """θ̂ of y = wᵀθ + noise of variance R, before a sample is learned: what it says of that sample.
 
-    θ are errors in units of their standard deviations, which walk as far as these in T seconds. With ℓ = Δ/T, and a
-    share of g independent samples in a period,
+    θ are errors in units of their standard deviations; error k walks as far as that in T_k seconds. With ℓ_k = Δ/T_k,
+    D = diag(√(1 − ℓ)), and a share of g independent samples in a period,
 
-        θ̂ = Λ⁻¹ b,   Λ ← (1 − ℓ) Λ + ℓ 1 + g w wᵀ/R,   b ← (1 − ℓ) b + ℓ θ̂ + g w y/R,
+        θ̂ = Λ⁻¹ b,   Λ' = D Λ D + diag(ℓ),   Λ ← Λ' + g w wᵀ/R,   b ← Λ' θ̂ + g w y/R,
 
-    from Λ = 1, b = 0: least squares of the last T seconds, with what was learned before as their prior.
+    from Λ = 1, b = 0: least squares of the last T_k seconds, with what was learned before as their prior.
 
     Attributes:
         estimate: θ̂ (p,).
         variance: wᵀ Λ⁻¹ w, of wᵀθ̂.
-        information: Λ (p, p).
-        right: b (p,).
+        information: Λ (p, p), and its `factors`.
         row: w (p,).
     """
 
     estimate: SX
     variance: SX
     information: SX
-    right: SX
+    factors: LdlFactors
     row: SX
 
     @classmethod
@@ -43,8 +42,14 @@ class Explanation:
         p = row.numel()
         lower = SX(ca.Sparsity.lower(p), state[: p * (p + 1) // 2])
         information, right = ca.tril2symm(lower), state[p * (p + 1) // 2 :]
-        solved = factor_ldl(information).solve(ca.horzcat(right, row))
-        return cls(solved[:, 0], dot(row, solved[:, 1]), information, right, row)
+        factors = factor_ldl(information)
+        solved = factors.solve(ca.horzcat(right, row))
+        return cls(solved[:, 0], dot(row, solved[:, 1]), information, factors, row)
+
+    @property
+    def last_square(self) -> SX:
+        """Mean of θ_p², θ̂_p² + (Λ⁻¹)_pp."""
+        return SX(self.estimate[-1] ** 2 + reciprocal(self.factors.pivots[-1]))
 
     def learned(self, y: SX, weight: SX, forgotten: SX) -> SX:
         """The next state.
@@ -52,11 +57,13 @@ class Explanation:
         Args:
             y: The effort.
             weight: g/R.
-            forgotten: ℓ.
+            forgotten: ℓ, (p,), or one for all.
         """
-        walked = self.information + forgotten * (SX.eye(self.row.numel()) - self.information)
+        forgotten = forgotten * SX.ones(self.row.numel())
+        kept = ca.sqrt(1.0 - forgotten)
+        walked = ca.tril2symm(ca.tril((kept @ kept.T) * self.information) + ca.diag(forgotten))
         information = walked + weight * (self.row @ self.row.T)
-        right = self.right + forgotten * (self.estimate - self.right) + weight * self.row * y
+        right = walked @ self.estimate + weight * self.row * y
         return ca.vertcat(ca.tril(information).nz[:], right)
 
 
