@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -177,9 +178,20 @@ def draw_arm(rng: draws.Generator, name: str = "panda") -> Keys:
     return merged(common, drives)
 
 
+@cache
+def rubbing_file(name: str) -> Path:
+    """Path to a file of an arm of `ARMS` without what it states of friction."""
+    file = _file(name)
+    if file.suffix != ".urdf":
+        return file
+    path = Path(_folder().name) / file.name
+    path.write_text(re.sub(r"<dynamics[^>]*/>", "", read_text(file, ScenarioError)))
+    return path
+
+
 def draw_unstated(rng: draws.Generator, name: str) -> Keys:
     """Draw a run without a fault of an arm of `ARMS` whose joints rub and stick, of which its file says nothing."""
-    file = _file(name)
+    file = rubbing_file(name)
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
     stated, path = ROTOR * limit, draw_path(rng, library)
@@ -275,16 +287,19 @@ def unstated_runs(name: str, seed: int, cases: int) -> tuple[tuple[int, Keys, Ke
     The host stops none without a fault, and with it the tip is `MOVED` away from there, or the host stops it.
     """
     found: list[tuple[int, Keys, Keys]] = []
+    arm = library_of(name, LAW, rubbing_file(name))
     for number in range(cases):
         rng = np.random.default_rng([seed, number, *name.encode(), *b"unstated friction"])
         for _ in range(MOST_DRAWS):
             keys = draw_unstated(rng, name)
-            fault = draw_fault(rng, KINDS[number % len(KINDS)], library_of(name, LAW, _file(name)), LEARNED)
+            fault = draw_fault(rng, KINDS[number % len(KINDS)], arm, LEARNED)
             without, with_fault = (
                 run_case(_case(name, merged(keys, more), number, "isolate", measure_way))
                 for more in ({}, {"plant": {"faults": (fault,)}})
             )
-            if without.ended == DONE and with_fault.ended not in (REFUSED, FAILED) and _differ(without, with_fault):
+            if FAILED in (without.ended, with_fault.ended):
+                raise ScenarioError(without.message or with_fault.message)
+            if without.ended == DONE and with_fault.ended != REFUSED and _differ(without, with_fault):
                 found.append((number, keys, fault))
                 break
     return tuple(found)

@@ -156,6 +156,8 @@ class FaultResidual:
         self.telemetry = {"fault_residual": self.change, "fault_deviation": self.deviation}
 
     def _filtered(self, name: str, value: SX, doc: str) -> SX:
+        if value.is_empty():
+            return value
         before = self._signals.state(name, size=value.numel(), default=0.0, unit="N·m|N", doc=doc)
         after = self.next_state[name] = self.decay * before + (1.0 - self.decay) * value
         return SX(after)
