@@ -29,7 +29,7 @@ TINY = 1e-12
 """Keeps quotients finite."""
 
 FRICTION_MEMORY = 60.0
-"""T_k of friction that the robot file does not state [s]: it changes as drives warm up, in minutes."""
+"""T_l of friction that the robot file does not state [s]: it changes as drives warm up, in minutes."""
 
 SLIDES = 0.05
 """Speed up to which a joint may stick, and friction have any value within its level; from twice that on it slides.
@@ -266,11 +266,12 @@ class FaultResidual:
         samples = 0.5 * self.bandwidth * signals.dt
         weight = learns * samples / ca.fmax(noise + samples * self.memory / signals.dt * lasting, TINY)
         share = ca.if_else(known, 0.0, ca.fmin(signals.dt / self.memory, 1.0))
-        forgotten = [share * SX.ones(w.numel()) for w in rows]
-        for i in self._unstated:
-            forgotten[i][-2:] = ca.fmin(share, signals.dt / FRICTION_MEMORY)
+        remembered = ca.fmax(1.0 - self.memory / FRICTION_MEMORY, 0.0)
         self.next_state["explained"] = ca.vertcat(
-            *(one.learned(r[i], weight[i], forgotten[i]) for i, one in enumerate(learned))
+            *(
+                one.learned(r[i], weight[i], share, remembered * (i in self._unstated))
+                for i, one in enumerate(learned)
+            )
         )
         return learned
 
