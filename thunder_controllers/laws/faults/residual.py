@@ -268,10 +268,7 @@ class FaultResidual:
         share = ca.if_else(known, 0.0, ca.fmin(signals.dt / self.memory, 1.0))
         remembered = ca.fmax(1.0 - self.memory / FRICTION_MEMORY, 0.0)
         self.next_state["explained"] = ca.vertcat(
-            *(
-                one.learned(r[i], weight[i], share, remembered * (i in self._unstated))
-                for i, one in enumerate(learned)
-            )
+            *(one.learned(r[i], weight[i], share, remembered * (i in self._unstated)) for i, one in enumerate(learned))
         )
         return learned
 
