@@ -7,6 +7,7 @@ import casadi as ca
 from thunder_controllers.laws.faults import recovery
 from thunder_controllers.laws.faults.isolation import FaultIsolation
 from thunder_controllers.laws.faults.recovery import FaultRecovery
+from thunder_controllers.laws.faults.residual import TINY
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.outside.observer import MomentumObserver
@@ -17,6 +18,7 @@ from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_d
 from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping, factor_ldl
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Option, Options, ReferenceKind, Signals, takes
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -58,8 +60,8 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
     left: FaultRecovery | None = None
     J, isolation = error.J, None
     if options["faults"] != "off":
-        pushed = (factor_ldl(SX(robot["M"])).solve(J[:3, :].T).T / ca.repmat(R_0[:3], 1, robot.n)) ** 2
-        isolation = FaultIsolation(robot, signals, ca.sqrt(ca.sum1(pushed).T))
+        pushed = factor_ldl(SX(robot["M"])).solve(J[:3, :].T) @ ca.diag(reciprocal(R_0[:3] + TINY))  # (R_0⁻¹ J M⁻¹)ᵀ
+        isolation = FaultIsolation(robot, signals, ca.sqrt(ca.sum2(pushed**2)))
     if isolation and options["faults"] == "continue":
         if options["redundancy"] != "posture":
             what = f"faults=continue with redundancy={options['redundancy']}"

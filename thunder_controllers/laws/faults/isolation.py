@@ -71,7 +71,7 @@ class FaultIsolation:
 
     Args:
         signals: Where gains, states and telemetry are declared.
-        moved: m, (n,) [m/(N·m) or m/N].
+        moved: m_i = |R_0⁻¹ J M⁻¹ e_i| of a loop of accelerations, (n,) [m/(N·m) or m/N].
 
     Attributes:
         residual: Of the same signals.

@@ -32,8 +32,7 @@ FRICTION_MEMORY = 60.0
 """T_l of friction that the robot file does not state [s]: it changes as drives warm up, in minutes."""
 
 SLIDES = 0.05
-"""Speed up to which a joint may stick, and friction have any value within its level; from twice that on it slides.
-[rad/s or m/s]"""
+"""Speed up to which a joint may stick [rad/s or m/s]; from twice that on it slides."""
 
 SHAPE = 0.1
 """Share of friction that is neither viscous nor Coulomb while a joint slides, if the robot file states none."""
@@ -49,11 +48,10 @@ class FaultResidual:
         w_i = [σ_b E_ik, σ_a F²[I_a q̈]_i, σ_m E_ip, σ_m σ_c ∂E_ip/∂c,
                σ_f F²[F_V q̇]_i, σ_f F²[F_C sign(q̇)]_i, σ_l F²[τ̇_i], τ_max,i]
 
-    and σ_u τ_max,i F²[q̇_i], σ_u τ_max,i F²[sign(q̇_i)] instead of both frictions where the robot file states neither,
-
     of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at a distance c from the end
     effector, at c = 0, σ_l that of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what
-    lasts is no fault.
+    lasts is no fault. Where the robot file states neither friction of a joint, these are σ_u τ_max,i F²[q̇_i] and
+    σ_u τ_max,i F²[sign(q̇_i)], which `FRICTION_MEMORY` keeps.
     Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
 
         σ_i² = R_i + S_i + w_iᵀ Λ_i⁻¹ w_i,
@@ -61,8 +59,8 @@ class FaultResidual:
 
     of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
     the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. S_i is zero where the file states
-    friction, else ⅓ E[F_C²] (F²[slow]² + SHAPE²), slow from one up to `SLIDES` to zero: friction of a joint that may
-    stick is uniform within its level F_C, of which E[F_C²] is by θ̂ and Λ. That lasts, so it counts as one sample in T.
+    friction, else ⅓ E[F_C²] (F²[slow]² + SHAPE²): friction of a joint that may stick has any value within its level
+    F_C, and E[F_C²] is that of θ̂ and Λ. slow is one up to `SLIDES`. Stiction lasts, so it counts as one sample in T.
     Nothing is learned of a joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
