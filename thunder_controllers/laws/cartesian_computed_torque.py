@@ -7,6 +7,7 @@ import casadi as ca
 from thunder_controllers.laws.faults import recovery
 from thunder_controllers.laws.faults.isolation import FaultIsolation
 from thunder_controllers.laws.faults.recovery import FaultRecovery
+from thunder_controllers.laws.faults.residual import TINY
 from thunder_controllers.laws.kinematic_loop.pose_error import clipped_norm
 from thunder_controllers.laws.outside import disturbance
 from thunder_controllers.laws.outside.observer import MomentumObserver
@@ -14,9 +15,10 @@ from thunder_controllers.laws.parts import posture, task
 from thunder_controllers.laws.parts.acceleration_bounds import accelerate_within, acceleration_limit
 from thunder_controllers.laws.parts.friction import COMPENSATION, FrictionTerms
 from thunder_controllers.laws.parts.gains import acceleration_bandwidth, error_dynamics_gains
-from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping
+from thunder_controllers.laws.parts.redundancy import PseudoInverse, SingularityDamping, factor_ldl
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Law, Option, Options, ReferenceKind, Signals, takes
+from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
@@ -55,9 +57,11 @@ def cartesian_computed_torque(robot: RobotExpressions, options: Options) -> Law:
 
     acceleration = signals.reference.acceleration[:rows] + R_1 * error.e_dot + R_0 * _near(signals, error.e)
     J_dot = robot.jacobian_dot(q, qd)[:rows, :]
-    isolation = FaultIsolation(robot, signals) if options["faults"] != "off" else None
     left: FaultRecovery | None = None
-    J = error.J
+    J, isolation = error.J, None
+    if options["faults"] != "off":
+        pushed = factor_ldl(SX(robot["M"])).solve(J[:3, :].T) @ ca.diag(reciprocal(R_0[:3] + TINY))  # (R_0⁻¹ J M⁻¹)ᵀ
+        isolation = FaultIsolation(robot, signals, ca.sqrt(ca.sum2(pushed**2)))
     if isolation and options["faults"] == "continue":
         if options["redundancy"] != "posture":
             what = f"faults=continue with redundancy={options['redundancy']}"

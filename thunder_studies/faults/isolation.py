@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -14,7 +15,17 @@ import yaml
 from numpy.typing import NDArray
 
 from thunder_controllers.experiments import draws
-from thunder_controllers.experiments.experiment import Case, Criterion, Group, Measured, Settings
+from thunder_controllers.experiments.experiment import (
+    DONE,
+    FAILED,
+    REFUSED,
+    Case,
+    Criterion,
+    Group,
+    Measured,
+    Outcome,
+    Settings,
+)
 from thunder_controllers.experiments.runner import prepare_case, run_case
 from thunder_controllers.experiments.table import faults, summary
 from thunder_controllers.host import Library
@@ -25,7 +36,7 @@ from thunder_controllers.simulation.scenario import RunConfig, merged
 from thunder_controllers.simulation.trace import Timing, Trace
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.storage.door import read_text
-from thunder_studies.arms import ARMS, described, dexterous, library_of, robot_file
+from thunder_studies.arms import ARMS, ROTOR, described, dexterous, library_of, robot_file
 from thunder_studies.panda import LAST_LINK, Keys, bodies
 
 FloatArray = NDArray[np.float64]
@@ -34,7 +45,7 @@ VISCOUS = (0.8, 0.8, 0.6, 0.6, 0.3, 0.3, 0.2)
 COULOMB = (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15)
 """Friction of the drives [N·m·s/rad, N·m]."""
 
-ROTOR = 0.1
+PANDA_ROTOR = 0.1
 """Reflected inertia of every rotor [kg·m²], that of MuJoCo Menagerie's Panda."""
 
 BODY_ERROR, DRIVE_ERROR = 0.02, 0.05
@@ -73,6 +84,19 @@ MOST_DRAWS = 50
 GAINS = {"payload_error": 0.1, "fault_tolerance": MOVED}
 """What the law is told beyond its defaults: some hundred grams may be held, and what error is too much."""
 
+UNSTATED = ("panda", "ur5", "ur10", "z1", "tiago_pro")
+"""Arms with friction that their files do not state; no constant of the law was chosen on them."""
+
+FRICTION, STATIC, STRIBECK = (0.01, 0.02), 1.5, 0.05
+"""Viscous friction at 1 rad/s and Coulomb friction over the effort limit [1], breakaway over Coulomb friction [1], and
+the speed about which friction falls from the breakaway [rad/s]."""
+
+ROTOR_ERROR, DELAY = 0.15, 2e-3
+"""How far their rotors are off, uniform to either side [1], and dead time and lag of their drives [s]."""
+
+LEARNED = (4.0, 6.0)
+"""When a fault of them comes [s]: most joints have turned back once by then."""
+
 LAW = "cartesian_computed_torque"
 
 
@@ -89,7 +113,7 @@ def driven_panda() -> str:
     robot = {key: value for key, value in document.items() if not key.startswith("PI_2")}  # anchors, resolved by now
     robot["Dl_order"] = 1
     for name, viscous in zip(robot["dynamics"], VISCOUS, strict=True):
-        robot["dynamics"][name] |= {"friction": {"Dl": [viscous]}, "rotor": {"inertia": ROTOR}}
+        robot["dynamics"][name] |= {"friction": {"Dl": [viscous]}, "rotor": {"inertia": PANDA_ROTOR}}
     robot["thunder"]["coulomb"] = list(COULOMB)
     path = Path(_folder().name) / "panda.yaml"
     path.write_text(yaml.safe_dump(robot))
@@ -121,42 +145,93 @@ def draw_drives(rng: draws.Generator) -> Keys:
         return tuple((rng.uniform(1.0 - DRIVE_ERROR, 1.0 + DRIVE_ERROR, 7) * values).tolist())
 
     friction = {"viscous": near(np.array(VISCOUS)), "coulomb": near(np.array(COULOMB))}
-    return {"plant": {"friction": friction, "rotors": near(np.full(7, ROTOR))}}
+    return {"plant": {"friction": friction, "rotors": near(np.full(7, PANDA_ROTOR))}}
+
+
+def _file(name: str) -> Path:
+    file = robot_file(ARMS[name])
+    if file is None:
+        valid = "an arm of the project, or pip install example-robot-data"
+        raise ScenarioError(f"no robot file of {name}", valid=valid)
+    return file
+
+
+def _near_bodies(rng: draws.Generator, library: Library) -> Keys:
+    links = bodies(library.link_names, library.pi)
+    return {link: draws.uncertain(body, BODY_ERROR, rng) for link, body in links.items()}
 
 
 def draw_arm(rng: draws.Generator, name: str = "panda") -> Keys:
     """Draw a run without a fault: an arm of `ARMS` near its file, sensors, and a path."""
-    file = robot_file(ARMS[name])
-    if file is None:
-        raise ScenarioError(
-            f"no robot file of {name}", valid="an arm of the project, or pip install example-robot-data"
-        )
+    file = _file(name)
     library = library_of(name, LAW, file)
     path = draw_path(rng, library)
     drives: Keys = {}
     if name == "panda":
         file, drives = Path(driven_panda()), draw_drives(rng)
-    links = bodies(library.link_names, library.pi)
     plant = {
         "velocity": "exact",
         "noise": {"q_std": 1e-5, "qd_std": 3e-3},
-        "inertia": {link: draws.uncertain(body, BODY_ERROR, rng) for link, body in links.items()},
+        "inertia": _near_bodies(rng, library),
     }
     common = merged(described(ARMS[name], file, LAW), {"plant": plant, "duration": DURATION, **path})
     return merged(common, drives)
 
 
-def draw_fault(rng: draws.Generator, kind: str, joints: int = 7) -> Keys:
+@cache
+def rubbing_file(name: str) -> Path:
+    """Path to a file of an arm of `ARMS` without what it states of friction."""
+    file = _file(name)
+    if file.suffix != ".urdf":
+        return file
+    path = Path(_folder().name) / file.name
+    path.write_text(re.sub(r"<dynamics[^>]*/>", "", read_text(file, ScenarioError)))
+    return path
+
+
+def draw_unstated(rng: draws.Generator, name: str) -> Keys:
+    """Draw a run without a fault of an arm of `ARMS` whose joints rub and stick, of which its file says nothing."""
+    file = rubbing_file(name)
+    library = library_of(name, LAW, file)
+    limit = np.minimum(np.asarray(library.effort_limit), 300.0)
+    stated, path = ROTOR * limit, draw_path(rng, library)
+    viscous, coulomb = (rng.uniform(*FRICTION, limit.size) * limit for _ in range(2))
+    keys = {
+        "robot_options": {"rotor_inertias": dict(zip(library.joint_names, stated.tolist(), strict=True))},
+        "plant": {
+            "engine": "model",  # whose bodies are those of the file with all that is fixed to them
+            "integrator": "rk4",
+            "inertia": _near_bodies(rng, library),
+            "rotors": tuple((stated * rng.uniform(1.0 - ROTOR_ERROR, 1.0 + ROTOR_ERROR, limit.size)).tolist()),
+            "friction": {
+                "viscous": tuple(viscous.tolist()),
+                "coulomb": tuple(coulomb.tolist()),
+                "static": tuple((STATIC * coulomb).tolist()),
+                "stribeck_velocity": STRIBECK,
+            },
+            "noise": {"q_std": 1e-5},
+            "torque_delay": DELAY,
+            "torque_lag": DELAY,
+        },
+        "host": {"dead_time": DELAY, "drive_lag": DELAY},
+        "law": {"gains": {"rotor_error": ROTOR_ERROR / 3.0**0.5}},
+        "rate": 1000.0,
+        "duration": DURATION,
+    }
+    return merged(merged(described(ARMS[name], file, LAW), keys), path)
+
+
+def draw_fault(rng: draws.Generator, kind: str, arm: Library, span: tuple[float, float] = START) -> Keys:
     """Draw a fault of a kind: joint, time and size."""
-    joint, sign = int(rng.integers(joints)), float(rng.choice([-1.0, 1.0]))
-    limit = float(np.asarray(_panda().effort_limit)[joint])
+    joint, sign = int(rng.integers(len(arm.joint_names))), float(rng.choice([-1.0, 1.0]))
+    limit = float(np.asarray(arm.effort_limit)[joint])
     size: Keys = {
         "loss": {"share": float(rng.uniform(0.3, 1.0))},
         "bias": {"effort": sign * limit * float(rng.uniform(0.05, 0.3))},
         "block": {"rate": float(np.exp(rng.uniform(np.log(5.0), np.log(50.0))))},
         "freeze": {},
     }[kind]
-    return {"type": kind, "joints": (f"panda_joint{joint + 1}",), "start": round(float(rng.uniform(*START)), 3), **size}
+    return {"type": kind, "joints": (arm.joint_names[joint],), "start": round(float(rng.uniform(*span)), 3), **size}
 
 
 def _law(handling: str) -> Keys:
@@ -192,13 +267,78 @@ def effective_faults(seed: int, cases: int) -> tuple[tuple[int, str, Keys], ...]
         kind = KINDS[number % len(KINDS)]
         rng = np.random.default_rng([seed, number, *b"fault isolation"])
         for _ in range(MOST_DRAWS):
-            keys = merged(draw_arm(rng), {"plant": {"faults": (draw_fault(rng, kind),)}})
+            keys = merged(draw_arm(rng), {"plant": {"faults": (draw_fault(rng, kind, _panda()),)}})
             outcome = run_case(_case("unhandled", keys, number, "off", measure_effect))
             before, after = (outcome.values.get(name) for name in ("before", "after"))
             if (before is None or before < HEALTHY) and (after is None or after > MOVED) and outcome.ended != "refused":
                 found.append((number, kind, keys))
                 break
     return tuple(found)
+
+
+def measure_way(_case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure where the tip goes, every 10 ms."""
+    return Measured({}, {"way": trace.position[::10].tolist()})
+
+
+@cache
+def unstated_runs(name: str, seed: int, cases: int) -> tuple[tuple[int, Keys, Keys], ...]:
+    """Draw runs of an arm of UNSTATED: seeds, keys without a fault, and the fault, of kinds in turn.
+
+    The host stops none without a fault, and with it the tip is `MOVED` away from there, or the host stops it.
+    """
+    found: list[tuple[int, Keys, Keys]] = []
+    arm = library_of(name, LAW, rubbing_file(name))
+    for number in range(cases):
+        rng = np.random.default_rng([seed, number, *name.encode(), *b"unstated friction"])
+        keys, without = draw_unstated(rng, name), Outcome(REFUSED)
+        for _ in range(MOST_DRAWS):
+            without = _run_unstated(name, keys, number)
+            if without.ended == DONE:
+                break
+            keys = draw_unstated(rng, name)
+        for _ in range(MOST_DRAWS):
+            fault = draw_fault(rng, KINDS[number % len(KINDS)], arm, LEARNED)
+            if _differ(without, _run_unstated(name, keys, number, fault)):
+                found.append((number, keys, fault))
+                break
+    return tuple(found)
+
+
+def _run_unstated(name: str, keys: Keys, seed: int, *chosen: Keys) -> Outcome:
+    outcome = run_case(_case(name, merged(keys, {"plant": {"faults": chosen}}), seed, "isolate", measure_way))
+    if outcome.ended == FAILED:
+        raise ScenarioError(outcome.message)
+    return outcome
+
+
+def _differ(one: Outcome, other: Outcome) -> bool:
+    if "way" not in other.series:
+        return True
+    apart = np.array(one.series["way"]) - np.array(other.series["way"])
+    return bool(np.linalg.norm(apart, axis=1).max() > MOVED)
+
+
+def measure_unstated(case: Case, trace: Trace, _timing: Timing) -> Measured:
+    """Measure whether the joint is right within `IN_TIME`, and no other before; or whether the law says not yet.
+
+    It says so where the joint's `fault_visible` is below 1 for most of that time.
+    """
+    (fault,) = (one for one in case.config.plant.faults if isinstance(one, JointFault))
+    place = list(trace.joint_names).index(fault.joints[0])
+    joint, window = _of(trace, "fault_joint"), (trace.t >= fault.start) & (trace.t <= fault.start + IN_TIME)
+    told = np.flatnonzero((joint > 0.0) & (trace.t <= fault.start + IN_TIME))
+    wrong = bool(told.size and (trace.t[told[0]] < fault.start or (joint[told] != place + 1).any()))
+    in_time = bool(told.size and not wrong)
+    hidden = bool(np.mean(_all(trace, "fault_visible")[window, place] < 1.0) > 0.5)
+    values: dict[str, float | None] = {
+        "in_time": float(in_time),
+        "not_yet": float(hidden and not in_time and not wrong),
+        "answered": float(in_time or (hidden and not wrong)),
+        "wrong": float(wrong),
+        "delay": 1e3 * float(trace.t[told[0]] - fault.start) if in_time else None,
+    }
+    return Measured(values)
 
 
 def _of(trace: Trace, name: str) -> FloatArray:
@@ -282,12 +422,15 @@ BY_KIND = ("in_time", "kind", "goes_on", "stops")
 def measure_health(case: Case, trace: Trace, _timing: Timing) -> Measured:
     """Measure what is told of a run without a fault of a joint, and its error once it has started."""
     joint, kind = _of(trace, "fault_joint"), _of(trace, "fault_kind")
-    values = {
+    values: dict[str, float | None] = {
         "joint": float((joint > 0.0).any()),
         "several": float((kind == SEVERAL).any()),
         "error": float(_distance(trace)[trace.t > 1.0].max()),
     }
     sigmas = np.abs(_all(trace, "fault_residual")) / _all(trace, "fault_deviation")
+    seen = (_all(trace, "fault_visible") >= 1.0).mean(axis=1)
+    early, late = seen[trace.t < 0.5], seen[trace.t > LEARNED[0]]
+    values |= {"early": float(early.mean()), "late": float(late.mean()) if late.size else None}
     return Measured({**values, "sigmas": float(sigmas[trace.t > 0.2].max())})
 
 
@@ -384,3 +527,44 @@ def healthy(settings: Settings) -> Group:
     quiet = ("panda", "panda, drives with a lag of 5 ms", "panda, 0.2 kg from the start", "ur5")
     criteria = (Criterion("joint told", 0.0), Criterion("several told", 0.0, rows=quiet))
     return Group("Runs without a fault of a joint", tuple(cases), criteria, columns)
+
+
+def _unstated(settings: Settings) -> list[tuple[str, int, Keys, Keys]]:
+    """Arm, seed, keys and fault of every run; as many of every arm."""
+    each = max(1, settings.cases // len(UNSTATED))
+    return [(name, *one) for name in UNSTATED for one in unstated_runs(name, settings.seed, each)]
+
+
+def unstated_found(settings: Settings) -> Group:
+    """Faults of arms with friction that their files do not state."""
+    cases = [
+        _case(name, merged(keys, {"plant": {"faults": (fault,)}}), number, "isolate", measure_unstated)
+        for name, number, keys, fault in _unstated(settings)
+    ]
+    columns = {
+        "runs": len,
+        "right within 0.5 s, or not yet": _percent("answered"),
+        "right within 0.5 s": _percent("in_time"),
+        "not yet": _percent("not_yet"),
+        "wrong joint": _percent("wrong"),
+        "delay, median [ms]": summary("delay", statistics.median),
+        "stopped by the host": faults,
+    }
+    criteria = (Criterion("right within 0.5 s, or not yet", 0.9, at_least=True),)
+    return Group("Faults of arms whose friction is unknown", tuple(cases), criteria, columns)
+
+
+def unstated_healthy(settings: Settings) -> Group:
+    """The same runs without their faults."""
+    cases = [_case(name, keys, number, "isolate", measure_health) for name, number, keys, _ in _unstated(settings)]
+    columns = {
+        "runs": len,
+        "joint told": _percent("joint"),
+        "several told": _percent("several"),
+        "largest residual [σ]": summary("sigmas", max),
+        "joints seen, first 0.5 s": _percent("early"),
+        "joints seen, after 4 s": _percent("late"),
+        "stopped by the host": faults,
+    }
+    criteria = (Criterion("joint told", 0.0),)
+    return Group("Arms whose friction is unknown, without a fault", tuple(cases), criteria, columns)

@@ -6,6 +6,7 @@ from functools import cache
 
 import casadi as ca
 import numpy as np
+import pytest
 
 from thunder_controllers.laws.faults.explanation import Explanation, first_state, state_size
 
@@ -13,13 +14,12 @@ P, STEPS, WEIGHT = 4, 60, 7.0
 
 
 @cache
-def graph() -> ca.Function:
+def graph(lasting: float = 0.0) -> ca.Function:
     state, w, y = ca.SX.sym("state", state_size(P)), ca.SX.sym("w", P), ca.SX.sym("y")
     weight, forgotten = ca.SX.sym("weight"), ca.SX.sym("forgotten")
     one = Explanation.of(state, w)
-    return ca.Function(
-        "explained", [state, w, y, weight, forgotten], [one.estimate, one.variance, one.learned(y, weight, forgotten)]
-    )
+    learned = one.learned(y, weight, forgotten, lasting)
+    return ca.Function("explained", [state, w, y, weight, forgotten], [one.estimate, one.variance, learned])
 
 
 def first() -> np.ndarray:
@@ -56,3 +56,31 @@ def test_without_samples_what_was_learned_stays_and_its_certainty_goes() -> None
     estimate, variance, _ = graph()(state, asked, 0.0, 0.0, 0.0)
     np.testing.assert_allclose(np.asarray(estimate).ravel(), np.asarray(learned).ravel(), rtol=0, atol=1e-8)
     np.testing.assert_allclose(float(variance), asked @ asked, rtol=1e-5)
+
+
+def taught(state: np.ndarray, lasting: float, *rows: tuple[float, float]) -> np.ndarray:
+    """The state after 100 rows of the first and the last error in turn, which make an effort of 2 in all; T is 20."""
+    for k in range(100):
+        first_one, last_one = rows[k % len(rows)]
+        w = np.array([first_one, 0.0, 0.0, last_one])
+        state = np.asarray(graph(lasting)(state, w, 2.0 * last_one, WEIGHT, 0.05)[2]).ravel()
+    return state
+
+
+def last(state: np.ndarray) -> tuple[float, float]:
+    """Estimate and variance of the last error."""
+    estimate, variance, _ = graph()(state, np.eye(P)[-1], 0.0, 0.0, 0.0)
+    return float(np.asarray(estimate).ravel()[-1]), float(variance)
+
+
+def test_an_error_that_lasts_is_not_known_before_it_is_told_from_one_that_walks() -> None:
+    """Only their sum is seen, of the other 10 at most: a hundredth of the prior's information in T, here five times."""
+    assert last(taught(first(), 1.0, (10.0, 1.0)))[1] > 0.9
+
+
+@pytest.mark.parametrize("lasting", [0.0, 1.0])
+def test_an_error_that_lasts_stays_known_while_others_walk(lasting: float) -> None:
+    known = taught(first(), lasting, (10.0, 1.0), (10.0, -1.0))
+    estimate, variance = last(known)
+    assert estimate == pytest.approx(2.0, rel=0.02) and variance < 0.02
+    assert (last(taught(known, lasting, (10.0, 0.0)))[1] < 0.02) == (lasting == 1.0)

@@ -112,7 +112,7 @@ def test_a_blocked_joint_that_moves_again_has_a_frozen_torque() -> None:
     """At rest it stays blocked; at 0.2 rad/s, beyond noise, it is not, within two time constants of F."""
     robot = RobotExpressions(load_robot("planar3r"))
     signals = Signals(robot, ReferenceKind.JOINT)
-    isolation = FaultIsolation(robot, signals)
+    isolation = FaultIsolation(robot, signals, ca.SX.ones(robot.n))
     law = signals.law("isolation", "Kinds.", ca.SX.zeros(robot.n), isolation.next_state, isolation.telemetry)
     q, gains, reference = np.array([0.3, 0.9, -0.6]), packed(law.gains), packed(law.reference)
     told = {"fault_joint": 2.0, "suspected_joint": 2.0, "fault_kind": float(Kind.BLOCK), "isolated_time": 0.5}
@@ -125,6 +125,45 @@ def test_a_blocked_joint_that_moves_again_has_a_frozen_torque() -> None:
         state = np.asarray(state).ravel()
         kinds.append(unpacked(law.telemetry, np.asarray(shown).ravel())["fault_kind"].item())
     assert set(kinds[:100]) == {Kind.BLOCK} and kinds[-1] == Kind.FREEZE
+
+
+@pytest.mark.parametrize("unstated", [0.0, 0.1])
+def test_a_joint_that_may_stick_is_not_seen_yet(unstated: float) -> None:
+    """At rest, where friction of an unknown level may hold any torque; without friction the joint is seen."""
+    robot = RobotExpressions(load_robot("planar3r"))
+    signals, moved = Signals(robot, ReferenceKind.JOINT), 0.01
+    isolation = FaultIsolation(robot, signals, ca.SX.ones(robot.n) * moved)
+    law = signals.law("isolation", "Seen.", ca.SX.zeros(robot.n), isolation.next_state, isolation.telemetry)
+    q, still, gains = np.array([0.3, 0.9, -0.6]), np.zeros(3), packed(law.gains, {"friction_unstated": unstated})
+    state, reference = np.asarray(law.initial(q, still, gains)).ravel(), packed(law.reference)
+    held = np.asarray(ca.evalf(ca.substitute(ca.SX(robot["G"]), signals.q, q))).ravel()
+    for _ in range(200):
+        _, state, shown = law.step(q, still, held, [], reference, state, gains, 1e-3)
+        state = np.asarray(state).ravel()
+    told = {name: value.ravel() for name, value in unpacked(law.telemetry, np.asarray(shown).ravel()).items()}
+    if unstated:
+        matters = np.minimum(0.02 / moved, robot.model.limits("effort"))
+        np.testing.assert_allclose(told["fault_visible"], matters / (QUANTILE * told["fault_deviation"]), rtol=1e-9)
+        assert told["fault_kind"] == Kind.NOT_YET and (told["fault_visible"] < 1.0).all()
+    else:
+        assert told["fault_kind"] == Kind.NONE and (told["fault_visible"] == 1.0).all()
+
+
+@pytest.mark.slow
+def test_friction_that_no_file_states_accuses_nobody_and_is_learned() -> None:
+    """Of 1.5 % of the effort limits: most joints are not seen at first, and a bias of one is found once they are."""
+    keys = study.draw_unstated(np.random.default_rng(3), "ur5")
+    limit = np.asarray(study.library_of("ur5", study.LAW, study.rubbing_file("ur5")).effort_limit)
+    share = tuple((0.015 * limit).tolist())
+    keys = merged(keys, {"plant": {"friction": {"viscous": share, "coulomb": share, "static": share}}})
+    fault = {"type": "bias", "joints": ("elbow_joint",), "effort": 0.2 * float(limit[2]), "start": 5.0}
+    healthy, faulty = (
+        run_case(study._case("run", merged(keys, {"plant": {"faults": faults}}), 3, "isolate", measure))
+        for faults, measure in (((), study.measure_health), ((fault,), study.measure_unstated))
+    )
+    assert healthy.values["joint"] == 0.0 == healthy.values["several"]
+    assert (healthy.values["early"] or 0.0) < 0.5 * (healthy.values["late"] or 0.0)
+    assert faulty.values["in_time"] == 1.0
 
 
 def test_the_bounds_are_kept_once() -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from thunder_controllers.laws.parts.redundancy import factor_ldl
-from thunder_dynamics.spatial import dot
+from thunder_controllers.laws.parts.redundancy import LdlFactors, factor_ldl
+from thunder_dynamics.spatial import dot, reciprocal
 
 SX = ca.SX
 
@@ -19,14 +19,16 @@ class Explanation:
     θ are errors in units of their standard deviations, which walk as far as these in T seconds. With ℓ = Δ/T, and a
     share of g independent samples in a period,
 
-        θ̂ = Λ⁻¹ b,   Λ ← (1 − ℓ) Λ + ℓ 1 + g w wᵀ/R,   b ← (1 − ℓ) b + ℓ θ̂ + g w y/R,
+        θ̂ = Λ⁻¹ b,   Λ ← (1 − ℓ) Λ + ℓ Π + g w wᵀ/R,   b ← (1 − ℓ) b + ℓ Π θ̂ + g w y/R,
 
-    from Λ = 1, b = 0: least squares of the last T seconds, with what was learned before as their prior.
+    from Λ = 1, b = 0: least squares of the last T seconds, with what was learned before as their prior. Π = 1 but for
+    the last two errors, where they last for T_l: there it is (1 − T/T_l) S + (T/T_l) 1, S the Schur complement of the
+    others in Λ, which is all that is known of the two while the others walk.
 
     Attributes:
         estimate: θ̂ (p,).
         variance: wᵀ Λ⁻¹ w, of wᵀθ̂.
-        information: Λ (p, p).
+        information: Λ (p, p), and its `factors`.
         right: b (p,).
         row: w (p,).
     """
@@ -34,6 +36,7 @@ class Explanation:
     estimate: SX
     variance: SX
     information: SX
+    factors: LdlFactors
     right: SX
     row: SX
 
@@ -43,20 +46,30 @@ class Explanation:
         p = row.numel()
         lower = SX(ca.Sparsity.lower(p), state[: p * (p + 1) // 2])
         information, right = ca.tril2symm(lower), state[p * (p + 1) // 2 :]
-        solved = factor_ldl(information).solve(ca.horzcat(right, row))
-        return cls(solved[:, 0], dot(row, solved[:, 1]), information, right, row)
+        factors = factor_ldl(information)
+        solved = factors.solve(ca.horzcat(right, row))
+        return cls(solved[:, 0], dot(row, solved[:, 1]), information, factors, right, row)
 
-    def learned(self, y: SX, weight: SX, forgotten: SX) -> SX:
-        """The next state.
+    @property
+    def last_square(self) -> SX:
+        """Mean of θ_p², θ̂_p² + (Λ⁻¹)_pp."""
+        return SX(self.estimate[-1] ** 2 + reciprocal(self.factors.pivots[-1]))
+
+    def learned(self, y: SX, weight: SX, forgotten: SX, lasting: SX | float = 0.0) -> SX:
+        """Return the next state.
 
         Args:
             y: The effort.
             weight: g/R.
             forgotten: ℓ.
+            lasting: 1 − T/T_l of the last two errors; zero where they walk as the others do.
         """
-        walked = self.information + forgotten * (SX.eye(self.row.numel()) - self.information)
-        information = walked + weight * (self.row @ self.row.T)
-        right = self.right + forgotten * (self.estimate - self.right) + weight * self.row * y
+        corner = self.factors.lower[-2:, -2:]
+        known = corner @ ca.diag(self.factors.pivots[-2:]) @ corner.T
+        prior = SX.eye(self.row.numel())
+        prior[-2:, -2:] = (1.0 - lasting) * SX.eye(2) + lasting * known
+        information = self.information + forgotten * (prior - self.information) + weight * (self.row @ self.row.T)
+        right = self.right + forgotten * (prior @ self.estimate - self.right) + weight * self.row * y
         return ca.vertcat(ca.tril(information).nz[:], right)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from thunder_controllers.laws.adaptation.least_squares.momentum_rows import effort_limits
 from thunder_controllers.laws.faults.kinds import Kind
 from thunder_controllers.laws.faults.residual import CALM, TINY, FaultResidual
 from thunder_dynamics.expressions import RobotExpressions
@@ -64,11 +65,17 @@ class FaultIsolation:
     that gives nothing is a loss of 1 and a freeze at 0, which both are right. A frozen torque that friction holds is as
     a block, until the joint moves faster again, which none that is blocked does.
 
+    A fault of joint i matters that moves the end effector by the gain `fault_tolerance`, e; it is seen where that takes
+    a torque of more than κ σ_i. Telemetry `fault_visible` is e/(m_i κ σ_i), m the motion that a torque makes, at most
+    1. Where it is less, as friction is not learned yet, and there is no fault, the kind that is told is `NOT_YET`.
+
     Args:
         signals: Where gains, states and telemetry are declared.
+        moved: m_i = |R_0⁻¹ J M⁻¹ e_i| of a loop of accelerations, (n,) [m/(N·m) or m/N].
 
     Attributes:
         residual: Of the same signals.
+        tolerance: e [m].
         is_joint: 1 for the isolated joint, else 0, (n,).
         kind: Code of `Kind`.
         size: As `Kind` says.
@@ -77,7 +84,7 @@ class FaultIsolation:
         telemetry: What to report.
     """
 
-    def __init__(self, robot: RobotExpressions, signals: Signals) -> None:
+    def __init__(self, robot: RobotExpressions, signals: Signals, moved: SX) -> None:
         n, dt = robot.n, signals.dt
         joint, kind, size, onset = (
             signals.state(name, default=0.0, unit=unit, doc=doc) for name, (unit, doc) in REPORTED.items()
@@ -101,12 +108,21 @@ class FaultIsolation:
         kappa = signals.gain(
             "fault_quantile", default=QUANTILE, bounds=(1.0, 100.0), unit="1", doc="κ: a residual beyond κ σ is none."
         )
+        self.tolerance = signals.gain(
+            "fault_tolerance",
+            default=0.02,
+            bounds=(1e-4, 10.0),
+            unit="m",
+            doc="Error of the position with which the task is not done any more.",
+        )
+        matters = ca.fmin(self.tolerance / ca.fmax(moved, TINY), effort_limits(robot))
+        visible = residual.ready * ca.fmin(matters / (kappa * ca.fmax(residual.deviation, TINY)), 1.0)
         z = ca.fabs(residual.change) / ca.fmax(residual.deviation, TINY)
         worst, index = _largest(z)
         alarm = ca.logic_and(worst > kappa, residual.ready)
         # what the fault of one joint moves of the others is known no better than the bodies
-        moved = residual.body_error * dot(residual.change, SX(np.arange(1, n + 1) == index))
-        spread = ca.fmax(residual.deviation**2 + moved**2, TINY**2)
+        shared = residual.body_error * dot(residual.change, SX(np.arange(1, n + 1) == index))
+        spread = ca.fmax(residual.deviation**2 + shared**2, TINY**2)
         most = _chi_squared(max(n - 1, 1), kappa)
         others = dot(residual.change**2 / spread, SX(np.arange(1, n + 1) != index)) > most
         free = joint == 0.0
@@ -160,7 +176,11 @@ class FaultIsolation:
             self.size = ca.if_else(ca.logic_and(self.kind == int(code), follows), fitted, self.size)
         began = dot(self.is_joint, calm)
         shown = (joint_next, self.kind, self.size, ca.if_else(is_found, began, onset))
+        told_kind = ca.if_else(ca.logic_and(self.kind == 0.0, ca.mmin(visible) < 1.0), int(Kind.NOT_YET), self.kind)
         self.telemetry = dict(zip(REPORTED, shown, strict=True)) | residual.telemetry
+        self.telemetry |= {"fault_kind": told_kind, "fault_visible": visible}
+        doc = "Torque of a fault that matters over κ σ, at most 1: below 1 such a fault of the joint is not seen yet."
+        signals.describe_telemetry("fault_visible", size=n, unit="1", doc=doc)
         for name, (unit, doc) in REPORTED.items():
             signals.describe_telemetry(name, unit=unit, doc=doc)
         self.next_state = residual.next_state | {

@@ -25,6 +25,8 @@ class Kind(IntEnum):
     """g = c, size c [N·m or N]."""
     SEVERAL = 6
     """Torques of more than one joint are not explained: a contact, or a body that the model does not have."""
+    NOT_YET = 7
+    """No fault is seen, and one that matters would not be in a joint whose `fault_visible` is below 1."""
 
 
 class Action(IntEnum):

@@ -87,13 +87,6 @@ class FaultRecovery:
         self._rest = signals.state(
             "rest_posture", size=robot.n, default=0.0, unit="rad|m", doc="Where joints stop.", initial=signals.q
         )
-        self._tolerance = signals.gain(
-            "fault_tolerance",
-            default=0.02,
-            bounds=(1e-4, 10.0),
-            unit="m",
-            doc="Error of the position with which the task is not done any more.",
-        )
         self.next_state: dict[str, SX] = {}
         doc = f"What becomes of a fault: {', '.join(f'{one.value} {one.name.lower()}' for one in Action)}."
         signals.describe_telemetry("fault_action", unit="1", doc=doc)
@@ -152,7 +145,7 @@ class FaultRecovery:
         lower, upper, speed = (model.limits(name) for name in ("lower", "upper", "velocity"))
         astray = ca.fmax(ca.fmax(q - upper, lower - q), ca.fabs(qd) - speed)
         outside = ca.mmax(ca.if_else(self._passive, astray, -1.0)) > 0.0
-        distance = ca.sqrt(dot(error, error)) / self._tolerance
+        distance = ca.sqrt(dot(error, error)) / self._isolation.tolerance
         grows = dot(error, error_rate) > 0.0
         astray_rate = SLOWER * ca.if_else(grows, ca.fmin(distance, 1.0 / SLOWER), 1.0)
         hindered = ca.logic_or(weak, self._short)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
+from thunder_controllers.laws.adaptation.least_squares.momentum_rows import FRICTION_SHARE, effort_limits
 from thunder_controllers.laws.faults.explanation import Explanation, first_state, state_size
 from thunder_controllers.laws.parts.friction import FrictionTerms
+from thunder_controllers.laws.parts.gate import opened
 from thunder_dynamics.algorithms.drives import SMOOTHING_VELOCITY
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
@@ -26,8 +28,14 @@ CALM = 2.0
 TINY = 1e-12
 """Keeps quotients finite."""
 
-WIDEST = 1e3
-"""Standard deviation of an offset where the robot file has no limit of effort [N·m or N]."""
+FRICTION_MEMORY = 60.0
+"""T_l of friction that the robot file does not state [s]: it changes as drives warm up, in minutes."""
+
+SLIDES = 0.05
+"""Speed up to which a joint may stick [rad/s or m/s]; from twice that on it slides."""
+
+SHAPE = 0.1
+"""Share of friction that is neither viscous nor Coulomb while a joint slides, if the robot file states none."""
 
 
 class FaultResidual:
@@ -42,15 +50,18 @@ class FaultResidual:
 
     of what a standard deviation of each error makes of it: E_p is that of a mass of 1 kg at a distance c from the end
     effector, at c = 0, σ_l that of a lag of the drives, with F²[τ̇] = K_o (F − F²)[τ], and the last an offset, as what
-    lasts is no fault.
+    lasts is no fault. Where the robot file states neither friction of a joint, these are σ_u τ_max,i F²[q̇_i] and
+    σ_u τ_max,i F²[sign(q̇_i)], which `FRICTION_MEMORY` keeps.
     Of θ_i what moved before tells the most: `Explanation` learns it, joint by joint, and r_i − w_iᵀθ̂_i has the variance
 
-        σ_i² = R_i + w_iᵀ Λ_i⁻¹ w_i,
+        σ_i² = R_i + S_i + w_iᵀ Λ_i⁻¹ w_i,
         R_i = ¼ K_o³ Δ σ_v² Σ_j M_ij² + ¼ K_o Δ (F_C,i σ_v/v_s)² F[(1 − tanh²(q̇_i/v_s))²] + σ_e²
 
     of the white noise of q̇ in the momentum and in the smoothed sign, and of what else there is; the second filter, of
-    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. Nothing is learned of a joint that is
-    beyond 2σ, but where `several` are, and of none once a fault is known.
+    the same K_o, makes the first nine times smaller at 1 kHz and K_o = 50 1/s. S_i is zero where the file states
+    friction, else ⅓ E[F_C²] (F²[slow]² + SHAPE²): friction of a joint that may stick has any value within its level
+    F_C, and E[F_C²] is that of θ̂ and Λ. slow is one up to `SLIDES`. Stiction lasts, so it counts as one sample in T.
+    Nothing is learned of a joint that is beyond 2σ, but where `several` are, and of none once a fault is known.
 
     In discrete time as `PredictionError`: exact for an effort that is constant over a period.
 
@@ -115,17 +126,27 @@ class FaultResidual:
             )
         ]
         self._declare_errors()
+        self._unstated = [i for i, link in enumerate(robot.model.links) if not (any(link.friction) or link.coulomb)]
+        turning = qd[self._unstated]
+        slow = 1.0 - opened(ca.fabs(turning), SX(SLIDES))
+        own = ca.horzcat(turning, ca.tanh(turning / SMOOTHING_VELOCITY), slow)
+        own_once = self._filtered("filtered_motion", ca.vec(own), "Velocity, its sign and slowness, through F.")
+        own_twice = self._filtered("smooth_motion", own_once, "Velocity, its sign and slowness, through F².")
+        own_once, own_twice = (ca.reshape(one, own.shape) for one in (own_once, own_twice))
         lags = [
             self._lag * K_o * change
             for change in (signals.applied_effort - self.effort_once, self.effort_once - self.effort)
         ]
-        rows_once, rows = (self._rows(robot, [*columns, lag]) for columns, lag in zip((once, twice), lags, strict=True))
+        rows_once, rows = (
+            self._rows(robot, [*columns, lag], moves)
+            for columns, lag, moves in zip((once, twice), lags, (own_once, own_twice), strict=True)
+        )
         self._clock()
         r_once, r = (
             ca.sum2(bodies[:, : n + 1]) + viscous + coulomb - effort
             for (bodies, viscous, coulomb), effort in ((once, self.effort_once), (twice, self.effort))
         )
-        learned = self._learn(r, rows, self._noise(robot), known, several)
+        learned = self._learn(r, rows, self._noise(robot), own_twice[:, 2], known, several)
         self.once = r_once - ca.vertcat(*(dot(w, one.estimate) for w, one in zip(rows_once, learned, strict=True)))
         doc = "r − wᵀθ̂: effort of every joint that the model does not explain."
         signals.describe_telemetry("fault_residual", size=n, unit="N·m|N", doc=doc)
@@ -133,6 +154,8 @@ class FaultResidual:
         self.telemetry = {"fault_residual": self.change, "fault_deviation": self.deviation}
 
     def _filtered(self, name: str, value: SX, doc: str) -> SX:
+        if value.is_empty():
+            return value
         before = self._signals.state(name, size=value.numel(), default=0.0, unit="N·m|N", doc=doc)
         after = self.next_state[name] = self.decay * before + (1.0 - self.decay) * value
         return SX(after)
@@ -145,6 +168,7 @@ class FaultResidual:
             self._reach,
             self._rotor,
             self._friction,
+            self._unknown,
             self._lag,
             self._else,
         ) = (
@@ -156,6 +180,14 @@ class FaultResidual:
                 ("payload_reach", 0.05, 10.0, "m", "where the centre of that mass is from there, along each axis."),
                 ("rotor_error", 0.05, 1.0, "1", "the inertia of every rotor, as a share of it."),
                 ("friction_error", 0.05, 1.0, "1", "the friction of every joint, as a share of it."),
+                (
+                    "friction_unstated",
+                    FRICTION_SHARE,
+                    1.0,
+                    "1",
+                    "viscous friction at 1 rad/s and Coulomb friction where the robot file has neither, over the "
+                    "effort limit.",
+                ),
                 ("drive_lag", 5e-3, 1.0, "s", "the lag and delay of the drives' torque."),
                 ("effort_error", 0.0, 1e3, "N·m|N", "what else acts on a joint, as ripple of drives."),
             )
@@ -174,18 +206,27 @@ class FaultResidual:
         self.ready = self.time > SETTLED / self.bandwidth
         self.next_state["observed_time"] = self.time
 
-    def _rows(self, robot: RobotExpressions, columns: Sequence[SX]) -> list[SX]:
-        """w_i of every joint, from efforts of bodies, of both frictions, and of a lag of 1σ; without what cannot be."""
+    def _rows(self, robot: RobotExpressions, columns: Sequence[SX], moves: SX) -> list[SX]:
+        """Return w_i of every joint, without what cannot be; friction is last of joints whose friction is not stated.
+
+        Args:
+            columns: Efforts of bodies, of both frictions, and of a lag of 1σ.
+            moves: Velocity and its sign of joints whose friction is not stated.
+        """
         bodies, viscous, coulomb, lag = columns
         n, model = robot.n, robot.model
+        limits = effort_limits(robot)
         sizes = [*[self.body_error] * n, self._rotor, self._mass, *[self._mass * self._reach] * 3]
-        widest = np.nan_to_num(model.limits("effort"), posinf=WIDEST)
         rows = []
         for i in range(n):
             row = [size * bodies[i, k] for k, size in enumerate(sizes) if bodies.sparsity().has_nz(i, k)]
-            row += [self._friction * viscous[i]] if model.friction_order else []
+            row += [self._friction * viscous[i]] if any(model.links[i].friction) else []
             row += [self._friction * coulomb[i]] if model.links[i].coulomb else []
-            rows.append(ca.vertcat(*row, lag[i], widest[i]))
+            row += [lag[i], limits[i]]
+            if i in self._unstated:
+                row += ca.vertsplit(self._unknown * limits[i] * moves[self._unstated.index(i), :2].T)
+            rows.append(ca.vertcat(*row))
+        self._levels = (self._unknown * limits[self._unstated]) ** 2 / 3.0
         return rows
 
     def _noise(self, robot: RobotExpressions) -> SX:
@@ -199,7 +240,7 @@ class FaultResidual:
             variance += 0.25 * K_o * signals.dt * (coulomb * ca.fmin(sigma_v / SMOOTHING_VELOCITY, 1.0)) ** 2 * steep
         return SX(variance)
 
-    def _learn(self, r: SX, rows: list[SX], noise: SX, known: SX, several: SX) -> list[Explanation]:
+    def _learn(self, r: SX, rows: list[SX], noise: SX, slow: SX, known: SX, several: SX) -> list[Explanation]:
         signals, sizes = self._signals, [state_size(w.numel()) for w in rows]
         state = signals.state(
             "explained",
@@ -212,14 +253,20 @@ class FaultResidual:
         states = ca.vertsplit(state, [0, *np.cumsum(sizes).tolist()])
         learned = [Explanation.of(one, w) for one, w in zip(states, rows, strict=True)]
         self.change = r - ca.vertcat(*(dot(one.row, one.estimate) for one in learned))
-        variance = noise + ca.vertcat(*(one.variance for one in learned))
+        lasting = SX.zeros(r.numel())
+        for k, i in enumerate(self._unstated):
+            level = self._levels[k] * learned[i].last_square
+            lasting[i] = level * (slow[k] ** 2 + SHAPE**2)
+        variance = noise + lasting + ca.vertcat(*(one.variance for one in learned))
         self.deviation = ca.sqrt(ca.fmax(variance, 0.0))
         usual = ca.logic_or(ca.fabs(self.change) < CALM * self.deviation, several)
         learns = ca.logic_and(ca.logic_and(self.ready, ca.logic_not(known)), usual)
-        weight = learns * (0.5 * self.bandwidth * signals.dt) / ca.fmax(noise, TINY)
-        forgotten = ca.if_else(known, 0.0, ca.fmin(signals.dt / self.memory, 1.0))
+        samples = 0.5 * self.bandwidth * signals.dt
+        weight = learns * samples / ca.fmax(noise + samples * self.memory / signals.dt * lasting, TINY)
+        share = ca.if_else(known, 0.0, ca.fmin(signals.dt / self.memory, 1.0))
+        remembered = ca.fmax(1.0 - self.memory / FRICTION_MEMORY, 0.0)
         self.next_state["explained"] = ca.vertcat(
-            *(one.learned(r[i], weight[i], forgotten) for i, one in enumerate(learned))
+            *(one.learned(r[i], weight[i], share, remembered * (i in self._unstated)) for i, one in enumerate(learned))
         )
         return learned
 
