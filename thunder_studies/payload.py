@@ -77,7 +77,7 @@ def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
 
 
 def arm_with_payload(seed: int, name: str, file: Path, mass: float) -> Keys:
-    """Return an arm that carries a payload [kg] in an identifying motion about a dexterous posture, with drives as of NOISE."""
+    """Return an arm that carries a payload [kg] in an identifying motion about a dexterous posture."""
     library = library_of(name, LAW, file)
     limit = np.minimum(np.asarray(library.effort_limit), 300.0)
     q = posture(np.random.default_rng([seed, *name.encode()]), library, mass)
