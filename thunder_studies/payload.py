@@ -51,6 +51,9 @@ NOISE: Keys = {
 }
 """Of all plants."""
 
+CERTAIN: Keys = {"gains": {"drive_gain_std": 0.0, "effort_offset_std": 0.0}}
+"""Section of a law that is told that drives give what they are told, and that offsets are none."""
+
 LAW = "cartesian_backstepping"
 
 POSTURES = 50
@@ -73,7 +76,8 @@ def draw_arms(settings: Settings, row: str) -> Iterator[Keys]:
     name, mass = row.removesuffix(" kg").split(", ")
     file = robot_file(ARMS[name])
     if file is not None:
-        yield from ({**arm_with_payload(seed, name, file, float(mass)), "seed": seed} for seed in settings.seeds)
+        for seed in settings.seeds:
+            yield merged(arm_with_payload(seed, name, file, float(mass)), {"law": CERTAIN, "seed": seed})
 
 
 def arm_with_payload(seed: int, name: str, file: Path, mass: float) -> Keys:
