@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
+from thunder_dynamics.inertia import N_PARAMETERS
 from thunder_studies.arms import ARMS, library_of, robot_file
 from thunder_studies.panda import Keys
 from thunder_studies.payload import (
@@ -113,9 +114,9 @@ def measure_slow(case: Case, trace: Trace, timing: Timing) -> Measured:
     values, kept = measure_load(case, trace, timing)
     told, begin = changes(trace), BEGIN
     at = int(np.searchsorted(trace.t, begin + TOLD))
-    size = telemetry(trace, "pi_told").shape[1] - 10
-    mass, std = (telemetry(trace, name)[at, size] for name in ("pi_told", "pi_std"))
-    covered = abs(mass - trace.truth[at, -1, 0]) <= SURE * std
+    mass, std = (telemetry(trace, name)[at, -N_PARAMETERS] for name in ("pi_told", "pi_std"))
+    now = int(np.searchsorted(trace.truth_time, trace.t[at], side="right")) - 1
+    covered = abs(mass - trace.truth[now, -1, 0]) <= SURE * std
     is_told = bool(((told >= begin) & (told <= begin + TOLD)).any())
     own = {
         "told": float(is_told),
