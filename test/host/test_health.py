@@ -154,7 +154,9 @@ class Carrying:
 
     def __init__(self) -> None:
         self.arm, self._reporter = PickingArm(), HealthReporter()
-        self._session, self._effort = ControlSession(Configuration(build_picking()), Options()), np.zeros(3)
+        certain = dict.fromkeys(("drive_gain_std", "effort_offset_std"), [0.0, 0.0, 0.0])
+        self._session = ControlSession(Configuration(build_picking()), Options(), gains=certain)
+        self._effort = np.zeros(3)
         self._session.activate(self.arm.q, self.arm.qd, self.arm.held)
         self._session.trace(Figure(**MOTION, ramp_time=RAMP_TIME))
         self._count = 0

@@ -192,7 +192,7 @@ def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:
         8.0,
         FEEDBACK,
         friction=FRICTION,
-        push=lambda t: push if 4.0 < t < 5.0 else 0.0,
+        push=lambda t, *_: push if 4.0 < t < 5.0 else 0.0,
         watch=lambda *at: seen.append((float(at[3]["change"][0]), at[3]["pi_told"], at[3]["pi_std"])),
     )
     kinds = np.array([kind for kind, _, _ in seen])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from thunder_controllers.identification.alternatives import (
+    BETTER,
     FREE,
     Cause,
     Fitting,
@@ -219,7 +220,8 @@ def look(fitting: Fitting, record: Record, see: Callable[[Record], Motion], fitt
     left, before = fitting.left(fitting.columns(mended.part(fitted)), mended.part(fitted)), motion.part(fitted)
     fit, _ = fit_columns(fitting.regressor(before), before.effort, before.used)
     *_, calibrated = _calibrate(fitting, before, fit.x, fit.variance)
-    lefts = [fitting.left(fitting.columns(calibrated), calibrated), np.inf if other is None else other.left]
+    as_it_is = fitting.left(fitting.columns(before), before) - BETTER
+    lefts = [fitting.left(fitting.columns(calibrated), calibrated), as_it_is, np.inf if other is None else other.left]
     if min(lefts) < left:
         return Looked(record, motion, replace(lag, found=np.zeros_like(lag.found)), other)
     is_common = np.ptp(lag.size) == 0.0

@@ -170,8 +170,9 @@ class RecursiveLeastSquares:
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
         noise = self._noise_learnt(row, told, used)
-        K = self._gain(told, used)
-        learnt = self._learnt(row, told, K, changed, restored)
+        r = (told.of_rest + told.of_noise) * CORRELATED / (omega * self._period)
+        self._K = SX((used / (told.of_parameters + r)) * self._Cw)
+        learnt = self._learnt(row, scale, told, used, changed, restored)
         sure = self._age * omega > JUDGED
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
@@ -184,7 +185,7 @@ class RecursiveLeastSquares:
             "told_before": ca.if_else(begun, self.z, self.before),
             "covariance_before": ca.if_else(begun, self._packed(self.covariance), kept),
             **learnt,
-            **self._doubts_after(row, scale, K, changed, restored, begun),
+            **self._doubts_after(row, scale, changed, restored, begun),
             "covariance": ca.if_else(anew, self._first_covariance, learnt["covariance"]),
             "forgotten_age": ca.if_else(changed + anew, 0.0, self._age + (self._age >= 0.0) * dt),
             "change": self._kind(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
@@ -288,11 +289,6 @@ class RecursiveLeastSquares:
         after = self._averaged(self._doubt, row, (row.y - dot(w, self.before)) ** 2 / variance, BELIEVED)
         return SX(ca.fmin(ca.if_else(shows, after, self._doubt), self._threshold))
 
-    def _gain(self, told: Innovation, used: SX) -> SX:
-        """K (p,) of a row; zero where it is not used."""
-        noise = (told.of_rest + told.of_noise) * CORRELATED / (self._omega * self._period)
-        return SX((used / (told.of_parameters + noise)) * self._Cw)
-
     def _declare_doubt(self, robot: RobotExpressions, rows: MomentumRows, size: int) -> None:
         joints, known, gain = robot.n, 1.0 - float(rows.has_offsets), 0.0 if rows.is_measured else GAIN
         self._gain_std = self._signals.gain(
@@ -311,7 +307,7 @@ class RecursiveLeastSquares:
         doc = "The same of told_before."
         self.doubt_before = ca.reshape(self._state("doubt_before", 0.0, "1", doc, size * 2 * joints), size, 2 * joints)
 
-    def _doubts_after(self, row: Row, scale: np.ndarray, K: SX, changed: SX, restored: SX, begun: SX) -> dict[str, SX]:
+    def _doubts_after(self, row: Row, scale: np.ndarray, changed: SX, restored: SX, begun: SX) -> dict[str, SX]:
         """Next columns D⁺ = (1 − K wᵀ) D + K hᵀ, h what a cause adds to the row's effort."""
         before = ca.vec(ca.if_else(begun, self.doubt, self.doubt_before))
         D, w = ca.if_else(restored + changed * self._open, self.doubt_before, self.doubt), scale * row.w
@@ -319,20 +315,22 @@ class RecursiveLeastSquares:
         kept[self._body] = 1.0 - changed
         h = ca.vertcat(-self._gain_std * row.effort * row.joint, self._offset_std * row.joint)
         return {
-            "told_doubt": ca.vec(ca.repmat(kept, 1, D.shape[1]) * D + K @ (h.T - w.T @ D)),
+            "told_doubt": ca.vec(ca.repmat(kept, 1, D.shape[1]) * D + self._K @ (h.T - w.T @ D)),
             "doubt_before": before,
         }
 
-    def _learnt(self, row: Row, told: Innovation, K: SX, changed: SX, restored: SX) -> dict[str, SX]:
+    def _learnt(
+        self, row: Row, scale: np.ndarray, told: Innovation, used: SX, changed: SX, restored: SX
+    ) -> dict[str, SX]:
         """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
         back = restored + changed * self._open
-        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(self.z.numel()))
+        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
-        C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - K @ self._Cw.T
+        C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - self._K @ self._Cw.T
         most = ca.sqrt(OUTLIER * told.variance)
         return {
-            "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * K,
+            "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * self._K,
             "covariance": self._packed(C),
         }
 
