@@ -24,7 +24,7 @@ from thunder_dynamics.model import RobotModel
 pytestmark = pytest.mark.slow
 
 FRICTION = (0.5, 0.3)
-UNKNOWNS = 10 + 3 * 7 + 1
+UNKNOWNS = 10 + 4 * 7 + 1
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,7 +57,9 @@ def test_a_payload_is_found_with_friction(scheme: str) -> None:
     pi = with_payload(load_robot("panda"), PAYLOAD).links[-1].inertia.pi
     found = carried(scheme)[1][-1]
     np.testing.assert_allclose(found["pi_hat"][:4], pi[:4], rtol=0, atol=1e-3)
-    np.testing.assert_allclose(found["friction_hat"], np.repeat(FRICTION, 7), rtol=0, atol=1e-2)
+    # A stack of few records tells Coulomb friction worse from the friction that rises with the load.
+    tolerance = 2e-2 if scheme == "concurrent_learning" else 1e-2
+    np.testing.assert_allclose(found["friction_hat"], np.repeat(FRICTION, 7), rtol=0, atol=tolerance)
 
 
 def symmetric(packed: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from thunder_dynamics.spatial import reciprocal
 
 SX = ca.SX
 
-RECORDS = 61
-"""In the stack: twice the 32 unknowns of seven joints, and prime, so that rows of every joint meet every place."""
+RECORDS = 79
+"""In the stack: twice the 39 unknowns of seven joints, and prime, so that rows of every joint meet every place."""
 
 WORTH = 1e-3
 """Growth of log det that a record in place of another has to be worth: what is written for less wears out sums."""
