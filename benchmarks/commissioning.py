@@ -11,7 +11,6 @@ intervals of 95 % hold in fewer than nine of ten cases.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from program import cores
+from program import cores, write_results
 from scipy.spatial.transform import Rotation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
@@ -309,8 +308,7 @@ def main() -> int:
     with ProcessPoolExecutor(len(cores())) as pool:
         results = list(pool.map(one_case, *zip(*cases, strict=True)))
     if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
+        write_results(options.out, results)
     return 0 if show(results) else 1
 
 

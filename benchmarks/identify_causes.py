@@ -12,7 +12,6 @@ less than nine of ten right records are accepted.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from program import write_results
 from scipy.signal import butter, sosfilt, sosfiltfilt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
@@ -343,8 +343,7 @@ def main() -> int:
     options = parser.parse_args()
     results = [one_case(kind, options.seed + k) for kind in options.kinds for k in range(options.count)]
     if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(results, indent=1), encoding="utf-8")
+        write_results(options.out, results)
     return 0 if show(results) else 1
 
 

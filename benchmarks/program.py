@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -198,6 +199,12 @@ def _state(command: tuple[str, ...]) -> bytes:
     for header in sorted(path for folder in folders for path in folder.rglob("*.h*") if path.is_file()):
         digest.update(header.read_bytes())
     return digest.digest()
+
+
+def write_results(path: Path, results: Any) -> None:
+    """Write numbers as JSON to a file of a folder that is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
 def cores() -> list[int]:

@@ -30,7 +30,7 @@ SECONDS, BYTES_PER_SECOND = 30, 1 << 20
 """Processor time for a bag [s], and so much more of it: ten times what joint states take."""
 
 MOST_SAMPLES = 10_000_000
-"""Of a topic, as many as the longest run has."""
+"""Most messages of a topic, as many as the longest run has."""
 
 VALID = "an .mcap or .db3 file, or a bag's folder"
 
@@ -102,7 +102,7 @@ def read_joint_states(path: Path, joints: Sequence[str], topic: str, error: type
 
 
 class RefusedError(Exception):
-    """What is wrong, where, and what would be valid."""
+    """A bag cannot be read: says what is wrong, where, and what would be valid."""
 
 
 def main(request: Mapping[str, Any]) -> None:

@@ -39,7 +39,7 @@ from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import named_values, parse_number, reading_options
 
 WIDTH = 60
-"""Of a base parameter in the table [characters]; the JSON has it whole."""
+"""Most characters of a base parameter in the table; the JSON has it whole."""
 
 LARGEST_COUPLING = 1e3
 """Condition of a matrix of couplings: gears couple by ratios about one."""
@@ -245,7 +245,7 @@ def _show(found: RobotFit, library: Library) -> None:
 
 
 def rotor_entries(model: RobotModel, rotors: NDArray[np.float64], stds: NDArray[np.float64], *, is_yaml: bool) -> str:
-    """What the rotors that were found are in the robot file; those that the motion does not tell stay unknown."""
+    """Return the rotors that were found as the robot file has them; those that the motion does not tell are unknown."""
     is_told = stds <= ROTOR_TOLD * rotors
     told = [(link, rotor) for link, rotor, sure in zip(model.links, rotors, is_told, strict=True) if sure]
     unknown = ", ".join(joint for joint, sure in zip(model.joint_names, is_told, strict=True) if not sure)
@@ -265,7 +265,7 @@ def _number(value: float) -> str:
 
 
 def _document(found: RobotFit, library: Library) -> dict[str, Any]:
-    """What is shown, as JSON has it."""
+    """Return what is shown, as JSON has it."""
     rows = zip(found.base.texts(), found.nominal, found.fit.x, found.std, strict=True)
     names = [library.link_names[place] for place in found.links]
     bodies = zip(names, found.bodies, found.bodies_std, strict=True)

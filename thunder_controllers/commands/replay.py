@@ -127,7 +127,7 @@ def _show(done: Replay, fit: RobotFit, library: Library) -> None:
 
 
 def _apart(done: Replay, fit: RobotFit, claimed: FloatArray) -> FloatArray:
-    """How far bodies at the end are from least squares, over the deviation of the difference (links, 10)."""
+    """Return how far bodies at the end are from least squares, over the deviation of the difference (links, 10)."""
     return np.abs(done.bodies - fit.bodies) / np.hypot(claimed, fit.bodies_std)
 
 
@@ -174,7 +174,7 @@ def _number(value: float) -> str:
 
 
 def _document(done: Replay, fit: RobotFit, library: Library) -> dict[str, Any]:
-    """What is shown, as JSON has it."""
+    """Return what is shown, as JSON has it."""
     claimed = done.claimed
     bodies = {
         link: {
