@@ -49,7 +49,8 @@ def _plant_options(parameters: Values) -> PlantOptions:
     data = {name: parameters[name] for name in ("integrator", "substeps", "torque_delay", "torque_lag")}
     if parameters["friction.viscous"] or parameters["friction.coulomb"]:
         data["friction"] = _per_joint(parameters, "friction", ("viscous", "coulomb"))
-    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, "noise", Noise.model_fields)}
+    noise = [name for name in Noise.model_fields if name != "effort_std"]  # no topic has efforts that are measured
+    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, "noise", noise)}
     return checked(PlantOptions, data, "parameter plant")
 
 
