@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -278,6 +279,29 @@ def test_a_streamed_pose_out_of_reach_ends_in_a_held_boundary_pose(panda: Librar
     assert not acted & FAULTS
     assert Guard.REFERENCE_UNREACHED in acted and arm.controller.reference_source == "hold"
     assert np.abs(arm.plant.qd).max() < 0.02
+
+
+PATIENCE = 0.3
+"""Of the two tests below [s]: six periods of 1.5 times that without rest are a runaway."""
+
+
+def _without_rest(panda: Library, way: Callable[[float], FloatArray]) -> bool:
+    """Whether an arm whose reference rests, and that moves as `way` says, has run away after 5 s."""
+    controller, effort = Controller(), np.zeros(7)
+    options = Options(approach_patience=PATIENCE, velocity_limit_patience=np.inf)
+    controller.configure(panda, law="slotine_li", options=options)
+    controller.activate(HOME)
+    for step in range(5000):
+        q = HOME + way(step * STEP)
+        qd = (way(step * STEP + 1e-6) - way(step * STEP - 1e-6)) / 2e-6
+        if Guard.RUNAWAY in Guard(controller.update(step * STEP, q, qd, STEP, effort)):
+            return True
+    return False
+
+
+def test_an_arm_that_a_hand_guides_has_not_run_away(panda: Library) -> None:
+    """Its joints take in work, as its law damps what a hand moves."""
+    assert not _without_rest(panda, lambda t: 0.1 * np.sin(2.0 * np.pi * t) * np.eye(7)[3])
 
 
 @pytest.fixture(scope="module")

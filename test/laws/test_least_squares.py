@@ -203,6 +203,27 @@ def test_a_push_is_no_body(law: Law, panda: RobotModel) -> None:
     np.testing.assert_allclose(seen[again][2], seen[4000][2], rtol=0.1)
 
 
+def test_what_touches_the_arm_again_and_again_teaches_nothing_of_its_joints(law: Law, panda: RobotModel) -> None:
+    """Pushes from the second second on, before noise is known: they are contacts once it is."""
+    push = np.array([0.0, 6.0, 0.0, -6.0, 0.0, 2.0, 0.0])
+    found: list[dict[str, FloatArray]] = []
+    run(
+        law,
+        panda,
+        12.0,
+        CERTAIN,
+        friction=FRICTION,
+        push=lambda t, *_: push if t > 2.0 and t % 1.5 < 0.7 else 0.0,
+        watch=lambda *at: found.append(at[3]),
+    )
+    kinds = [one["change"][0] for one in found]
+    assert TOUCHED in kinds[6000:8000] and NONE not in kinds[8000:]
+    open_ = np.array([kind == TOUCHED for kind in kinds])
+    told = np.array([one["joints_told"] for one in found])
+    moved = np.abs(np.diff(told, axis=0))[open_[:-1] & open_[1:]]
+    assert open_.sum() > 3000 and not moved.any(), "a contact says nothing of joints"
+
+
 def test_a_body_that_comes_with_a_knock_is_found(law: Law, panda: RobotModel) -> None:
     """The knock counts as a contact at first; that the body stays, and explains the efforts, says what it is."""
     found: list[dict[str, FloatArray]] = []

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from thunder_controllers.fields import (
+    Finite,
     NonNegative,
     PerJoint,
     Positive,
@@ -103,6 +104,21 @@ class Noise(Strict):
         return any(numbers(getattr(self, name)).any() for name in ("q_std", "qd_std", "q_resolution", "qd_resolution"))
 
 
+class Held(Strict):
+    """A load that a robot holds up: mass [kg] and CoM [m] in the frame of `link`. It has no inertia, and any sign."""
+
+    link: str
+    mass: Finite
+    com: Vector3 = (0.0, 0.0, 0.0)
+
+
+class Firmware(Strict):
+    """Gravity and load by which a robot compensates gravity itself, where its description has others."""
+
+    load: Held | None = None  #: Beside the bodies of the description.
+    gravity: Vector3 | None = None  #: By the mounting that it was told, in the world frame [m/s²]; None: the plant's.
+
+
 class PositionSensor(Strict):
     """A sensor beside the arm that sees where its end effector is, such as a tracker, in the world frame."""
 
@@ -148,7 +164,9 @@ class PlantOptions(Strict):
     torque_lag: PerJoint = 0.0
     #: What drives give of the effort that they are told, gravity that the robot adds included [1].
     drive_gain: PositivePerJoint = 1.0
-    #: Of motors and sensors, and wrenches from outside, each in a window of time.
+    #: What the robot's own compensation of gravity is told; only with `host.gravity_compensated_by_robot`.
+    firmware: Firmware = Firmware()
+    #: Of motors and sensors, and pushes from outside, each in a window of time.
     faults: tuple[FaultOptions, ...] = ()
 
     @model_validator(mode="after")

@@ -470,7 +470,8 @@ GuardBits Controller::check(double t, const double* q, const double* qd, double 
 
 void Controller::begin_step(double t, Update& update) noexcept {
   Parts& p = *parts_;
-  const ReferenceState reference = p.reference.refresh(t, update.q, update.dt, p.options.reference_timeout);
+  const Reach::Motion motion{update.q, velocity(), driven_effort()};
+  const ReferenceState reference = p.reference.refresh(t, motion, update.dt, p.options.reference_timeout);
   if (reference == ReferenceState::stale) update.guards |= kReferenceStale;
   if (reference == ReferenceState::failed) {
     update.guards |= kResultNonFinite;

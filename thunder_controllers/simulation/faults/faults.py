@@ -30,11 +30,22 @@ from thunder_controllers.simulation.faults.sensor import (
     Sample,
     SensorFault,
 )
-from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.faults.wrench import Hand, Push, Surface, Wrench
 from thunder_dynamics.errors import ScenarioError, nearest
 
 FaultOptions = Annotated[
-    Block | Loss | Bias | Freeze | Saturation | EffortNoise | Dropout | RepeatedSamples | LateSamples | Wrench,
+    Block
+    | Loss
+    | Bias
+    | Freeze
+    | Saturation
+    | EffortNoise
+    | Dropout
+    | RepeatedSamples
+    | LateSamples
+    | Wrench
+    | Surface
+    | Hand,
     Field(discriminator="type"),
 ]
 
@@ -103,14 +114,14 @@ class Faults:
         self._effort = given
         return given
 
-    def wrenches(self, time: float) -> list[Wrench]:
-        """The wrenches that act at `time` [s]."""
-        return [f for f in self.faults if isinstance(f, Wrench) and f.in_force(time, self._slack)]
+    def pushes(self, time: float) -> list[Push]:
+        """What pushes links at `time` [s]."""
+        return [f for f in self.faults if isinstance(f, Push) and f.in_force(time, self._slack)]
 
     @property
     def loads_joints(self) -> bool:
         """Whether `load` is not zero now."""
-        return any(isinstance(fault, Block | Wrench) for fault in self._acting)
+        return any(isinstance(fault, Block | Push) for fault in self._acting)
 
     @property
     def blocked(self) -> NDArray[np.intp]:
@@ -119,9 +130,9 @@ class Faults:
 
     def load(self, mechanics: Mechanics) -> FloatArray:
         """Load of the joints beside the motors' efforts, shape (n,); see `compute_load`."""
-        wrenches = [fault for fault in self._acting if isinstance(fault, Wrench)]
+        pushes = [fault for fault in self._acting if isinstance(fault, Push)]
         rates = [np.full(len(self._at[f]), f.rate) for f in self._acting if isinstance(f, Block)]
-        return compute_load(mechanics, wrenches, self.blocked, np.concatenate([np.zeros(0), *rates]))
+        return compute_load(mechanics, pushes, self.blocked, np.concatenate([np.zeros(0), *rates]))
 
     def report(self, time: float, q: FloatArray, qd: FloatArray) -> int:
         """Turn what the sensors say at `time` [s] into what is reported, in place; how many steps old that is.

@@ -1,4 +1,4 @@
-"""Loads of the joints that depend on the motion: wrenches from outside, and the torque of an incipient block."""
+"""Loads of the joints that depend on the motion: pushes from outside, and the torque of an incipient block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
-from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.faults.wrench import Motion, Push
 
 CORRECTIONS = 30
 """At most; one is exact but where dry friction of other joints, contacts or joint limits answer the block."""
@@ -39,23 +39,27 @@ class Mechanics(Protocol):
         """M⁻¹, shape (n, n)."""
         ...
 
+    def motion_of(self, link: str) -> Motion:
+        """Motion of the frame of a link."""
+        ...
+
     def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
         """Jᵀ w of a wrench [force; torque] at the origin of a link's frame, world axes, shape (n,)."""
         ...
 
 
-def compute_push(mechanics: Mechanics, wrenches: Sequence[Wrench]) -> FloatArray:
-    """Compute Σ Jᵀ w of wrenches from outside, shape (n,)."""
-    push = np.zeros_like(mechanics.qd)
-    for wrench in wrenches:
-        push += mechanics.effort_of(wrench.link, wrench.at(mechanics.time))
-    return push
+def compute_push(mechanics: Mechanics, pushes: Sequence[Push]) -> FloatArray:
+    """Compute Σ Jᵀ w of what pushes from outside, shape (n,)."""
+    total = np.zeros_like(mechanics.qd)
+    for push in pushes:
+        total += mechanics.effort_of(push.link, push.wrench(mechanics.time, mechanics.motion_of(push.link)))
+    return total
 
 
 def compute_load(
-    mechanics: Mechanics, wrenches: Sequence[Wrench], blocked: NDArray[np.intp], rate: FloatArray
+    mechanics: Mechanics, pushes: Sequence[Push], blocked: NDArray[np.intp], rate: FloatArray
 ) -> FloatArray:
-    """Compute the load of all joints, shape (n,): of the wrenches, and −τ_f of the blocked joints.
+    """Compute the load of all joints, shape (n,): of what pushes links, and −τ_f of the blocked joints.
 
     M q̈ + c + g = τ − τ_f with q̈_i = −λ_i q̇_i gives τ_f,i = (h_iᵀ(τ − c − g) + λ_i q̇_i) / h_ii for one blocked joint,
     h_i the i-th column of M⁻¹: by what its acceleration is too much, over h_ii. For several, the h_ij of the blocked
@@ -63,11 +67,11 @@ def compute_load(
 
     Args:
         mechanics: At the state at which the plant evaluates its dynamics.
-        wrenches: Those in force.
+        pushes: Those in force.
         blocked: Joints that are blocked.
         rate: λ of each of them [1/s].
     """
-    load = compute_push(mechanics, wrenches)
+    load = compute_push(mechanics, pushes)
     if not blocked.size:
         return load
     inertia = np.linalg.inv(mechanics.inverse_inertia()[np.ix_(blocked, blocked)])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thunder_controllers.fields import FloatArray
+from thunder_controllers.simulation.options import Firmware
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.sensors import Sensors
@@ -21,7 +22,8 @@ def common_options(plant: Plant) -> tuple[object, ...] | None:
     Bodies, payloads, friction, rotors, offsets, noise, gain, lag and seed may differ.
     """
     options = plant.options
-    alone = plant.springs is not None or plant.bristles is not None or options.faults or options.position_sensor
+    own = options.faults, options.position_sensor, options.firmware != Firmware()
+    alone = plant.springs is not None or plant.bristles is not None or any(own)
     if not isinstance(plant, ModelPlant) or alone:
         return None
     return (

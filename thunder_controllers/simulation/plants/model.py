@@ -13,7 +13,7 @@ import numpy as np
 
 from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.host import Library, RigidArms
-from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.faults.wrench import Motion, Push
 from thunder_controllers.simulation.options import Friction, PlantOptions
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.springs import LARGEST_STEP, Springs
@@ -29,7 +29,7 @@ class ModelPlant(Plant):
     """A robot that moves as its model says: q̈ = M⁻¹(τ − C q̇ − G − τ_f − o), by Runge–Kutta of order four.
 
     Where a joint is elastic, τ is k + d of its spring, and the motor moves by Mm ẍ = τ_m − dm − k − d: `Springs`.
-    Friction, offsets, wrenches and blocks act on the link. A time step has as many parts as friction and springs need.
+    Friction, offsets, pushes and blocks act on the link. A time step has as many parts as friction and springs need.
     Where joints stick, τ_f is viscous friction and that of `Bristles`.
 
     The dynamics are those of the model's compiled library, articulated bodies, with inertial parameters and rotors as
@@ -63,7 +63,7 @@ class ModelPlant(Plant):
         self.robot = _true_model(model, self.options, where)
         self.ee_link = self.options.ee_link or model.link_names[model.ee_link]
         named = [self.ee_link, *self.options.inertia, *(payload.link for payload in self.options.payloads)]
-        named += [fault.link for fault in self.options.faults if isinstance(fault, Wrench)]
+        named += [fault.link for fault in self.options.faults if isinstance(fault, Push)]
         for link in named:
             model.index_of(link)
         self._described = np.array(model.parameters("par_DYN"))
@@ -136,6 +136,8 @@ class ModelPlant(Plant):
         )
         self._M_inv, self._M, self._G = (self._function(name, self._dyn) for name in ("M_inv", "M", "G"))
         self._described_G = self._function("G", self._described)
+        if (told := self.options.firmware.gravity) is not None and self.gravity_compensated:
+            self._described_G = partial(_gravity_library(self.robot, told).evaluate, "G", par_DYN=self._described)
         frame = f"T_0_{self.robot.index_of(self.ee_link) + 1}" if self.options.ee_link else "T_0_ee"
         self._ee = partial(self._library.batch, frame)
 
@@ -229,6 +231,10 @@ class ModelPlant(Plant):
     def jacobian(self, link: str, q: FloatArray) -> FloatArray:
         """J of the origin of a link's frame, linear part first, world axes, shape (6, n), at any position."""
         return np.asarray(self._library.evaluate(f"J_{self.robot.index_of(link) + 1}", q))
+
+    def frame(self, link: str, q: FloatArray) -> FloatArray:
+        """Pose of a link's frame in the world, (4, 4), at any position."""
+        return np.asarray(self._library.evaluate(f"T_0_{self.robot.index_of(link) + 1}", q))
 
     def _mechanics(self) -> _Mechanics:
         state = self._state_vector.copy()
@@ -340,6 +346,10 @@ class _Mechanics:
     def inverse_inertia(self) -> FloatArray:
         return self.plant._inverse_inertia(self.q)
 
+    def motion_of(self, link: str) -> Motion:
+        T = self.plant.frame(link, self.q)
+        return Motion(T[:3, 3], T[:3, :3], self.plant.jacobian(link, self.q) @ self.qd)
+
     def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
         return np.asarray(self.plant.jacobian(link, self.q).T @ wrench)
 
@@ -362,6 +372,14 @@ def _bodies(robot: RobotModel) -> RobotModel:
     )
     bodies = replace(robot, links=links, symbolic={"par_DYN": (True,) * (N_PARAMETERS * robot.n)})
     return bodies.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.0)).with_symbolic("par_Ia", True)
+
+
+def _gravity_library(robot: RobotModel, gravity: tuple[float, float, float]) -> Library:
+    """The library of the robot's bodies under another gravity."""
+    from thunder_dynamics.build import build
+
+    bodies = replace(_bodies(robot), gravity=gravity)
+    return Library(build(bodies, functions=("G",)) / f"lib{bodies.name}.so")
 
 
 def _rubbed(model: RobotModel, friction: Friction, where: str) -> tuple[Link, ...]:

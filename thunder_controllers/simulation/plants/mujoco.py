@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thunder_controllers.fields import FloatArray, per_joint
-from thunder_controllers.simulation.faults.wrench import Wrench
+from thunder_controllers.simulation.faults.wrench import Push
 from thunder_controllers.simulation.options import PlantOptions
 from thunder_controllers.simulation.plants.mujoco_load import MujocoMechanics, step_on_bristles, step_under_load
 from thunder_controllers.simulation.plants.mujoco_model import (
@@ -71,14 +71,14 @@ class MujocoPlant(Plant):
         for name, rotor in zip(self.joints, inertias, strict=True):
             self._spec.joint(name).armature = rotor
         set_offsets(self._spec, dict(zip(self.joints, self.offsets, strict=True)))
-        self._described = compile_spec(self._spec.copy(), where) if gravity_compensated else None
+        self._described = self._compile_described() if gravity_compensated else None
         body_named(self._spec, self.ee_link, f"{where}: ee_link")
         for link, body in self.options.inertia.items():
             set_inertia(body_named(self._spec, link, f"{where}: inertia"), body.to_inertia())
         for payload in self.options.payloads:
             body_named(self._spec, payload.link, f"{where}: payloads")
         for index, fault in enumerate(self.options.faults):
-            if isinstance(fault, Wrench):
+            if isinstance(fault, Push):
                 body_named(self._spec, fault.link, f"{where}: faults.{index}")
         self._bind(*compile_spec(self._spec, where))
         self.reset(np.zeros(self.n))
@@ -95,6 +95,12 @@ class MujocoPlant(Plant):
         inertias[self.springs.joints] = 0.0
         for name, one in self.springs.elastic:
             add_spring(self._spec, name, one, self.where)
+
+    def _compile_described(self) -> tuple[Any, Any]:
+        """The robot that its own compensation of gravity knows."""
+        spec = self._spec.copy()
+        spec.option.gravity = self.options.firmware.gravity or self.options.gravity
+        return compile_spec(spec, self.where)
 
     def _set_integration(self) -> None:
         option = self._spec.option
@@ -195,7 +201,7 @@ class MujocoPlant(Plant):
             mujoco.mj_step(self.model, self.data, steps)
 
     def external_effort(self) -> FloatArray:
-        """Effort of each joint from outside, (n,): of wrenches, and forces applied in MuJoCo, not of contacts."""
+        """Effort of each joint from outside, (n,): of pushes, and forces applied in MuJoCo, not of contacts."""
         effort = np.array(self.data.qfrc_applied)
         for body in np.flatnonzero(self.data.xfrc_applied.any(axis=1)):
             force, torque = np.split(self.data.xfrc_applied[body], 2)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.faults.faults import Faults
+from thunder_controllers.simulation.faults.wrench import Motion
 from thunder_controllers.simulation.plants.bristles import Bristles
 
 
@@ -45,6 +46,12 @@ class MujocoMechanics:
         inverse = np.empty((self._model.nv, self._model.nv))
         mujoco.mj_solveM(self._model, self._data, inverse, np.eye(self._model.nv))
         return inverse[np.ix_(self._order, self._order)]
+
+    def motion_of(self, link: str) -> Motion:
+        """Motion of the frame of a link."""
+        body, jacobian = self._data.body(link), np.empty((6, self._model.nv))
+        mujoco.mj_jacBody(self._model, self._data, jacobian[:3], jacobian[3:], body.id)
+        return Motion(body.xpos.copy(), body.xmat.reshape(3, 3).copy(), jacobian @ self._data.qvel)
 
     def effort_of(self, link: str, wrench: FloatArray) -> FloatArray:
         """Jᵀ w."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from thunder_controllers.fields import FloatArray, per_joint
 from thunder_controllers.simulation.faults.faults import Faults
 from thunder_controllers.simulation.faults.load import Mechanics, compute_push
-from thunder_controllers.simulation.options import Payload, PlantOptions
+from thunder_controllers.simulation.options import Firmware, Payload, PlantOptions
 from thunder_controllers.simulation.plants.bristles import Bristles
 from thunder_controllers.simulation.plants.sensors import PositionSampler, Sample, Sensors
 from thunder_controllers.simulation.plants.springs import Springs, count_parts
@@ -92,6 +92,9 @@ class Plant(ABC):
         self._carried: list[Payload] = []
         self._own: dict[str, Inertia] = {}
         self.gravity_compensated = gravity_compensated
+        if options.firmware != Firmware() and not gravity_compensated:
+            valid = "host: {gravity_compensated_by_robot: true} beside it"
+            raise ScenarioError("firmware of a robot that compensates no gravity", where=where, valid=valid)
         self.effort = np.zeros(self.n)
         """Command that acts, (n,): a delay ago's, without what the robot itself adds."""
         self.payload_changes = 0
@@ -246,9 +249,9 @@ class Plant(ABC):
         return found
 
     def external_effort(self) -> FloatArray:
-        """Effort of each joint from outside, (n,): of the wrenches among the faults."""
-        wrenches = self.faults.wrenches(self.time)
-        return compute_push(self._mechanics(), wrenches) if wrenches else np.zeros(self.n)
+        """Effort of each joint from outside, (n,): of the pushes among the faults."""
+        pushes = self.faults.pushes(self.time)
+        return compute_push(self._mechanics(), pushes) if pushes else np.zeros(self.n)
 
     def measured_effort(self) -> FloatArray:
         """Efforts of the motors that acted last, with the noise of their sensors, (n,). Once per step."""
@@ -290,12 +293,22 @@ class Plant(ABC):
 
     def _motor_effort(self, effort: FloatArray) -> FloatArray:
         """What the motors are to give: by their gain of the command, and of what the robot itself adds, shape (n,)."""
-        return self.drive_gain * (effort + self._described_gravity() if self.gravity_compensated else effort)
+        return self.drive_gain * (effort + self._gravity_by_robot() if self.gravity_compensated else effort)
 
     def holding_effort(self) -> FloatArray:
         """Command that holds the arm still, (n,): gravity torque and offsets, less what the robot itself adds."""
         held = (self._gravity() + self.offsets) / self.drive_gain
-        return held - self._described_gravity() if self.gravity_compensated else held
+        return held - self._gravity_by_robot() if self.gravity_compensated else held
+
+    def _gravity_by_robot(self) -> FloatArray:
+        """What the robot adds to commands, (n,): gravity of its description and of the load that it was told of."""
+        added, load = self._described_gravity(), self.options.firmware.load
+        if load is None:
+            return added
+        mechanics, gravity = self._mechanics(), self.options.firmware.gravity or self.options.gravity
+        weight = load.mass * np.array(gravity)
+        arm = mechanics.motion_of(load.link).rotation @ np.array(load.com)
+        return added - mechanics.effort_of(load.link, np.concatenate([weight, np.cross(arm, weight)]))
 
     def attach(self, payload: Payload) -> None:
         """Fix a payload to its link now, keeping the state; `detach` and `reset` take it off again."""
@@ -393,7 +406,7 @@ class Plant(ABC):
 
     @abstractmethod
     def _described_gravity(self) -> FloatArray:
-        """That of its description, which knows of no payload, (n,)."""
+        """That of its description, which knows of no payload, by the gravity that its firmware was told of, (n,)."""
 
     @abstractmethod
     def _body(self, link: str) -> Inertia:

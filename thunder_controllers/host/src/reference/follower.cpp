@@ -83,7 +83,8 @@ bool ReferenceFollower::restart(const double* q) noexcept {
   return true;
 }
 
-ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, double timeout) noexcept {
+ReferenceState ReferenceFollower::refresh(double t, const Reach::Motion& motion, double dt, double timeout) noexcept {
+  const double* q = motion.q;
   if (channel_.messages.fetch()) take_further();
   const double since = stamp_ ? dt : 0.0;  // no time has passed since the activation
   if (message().number != taken_) {
@@ -108,7 +109,7 @@ ReferenceState ReferenceFollower::refresh(double t, const double* q, double dt, 
     stream_.advance(t, values_.data());
     is_limited_ = cut(kStreamMargins, at_.data(), values_.data()) || is_cut_ || stream_.is_far();
   }
-  give_up(q, dt);
+  give_up(motion, dt);
   remember();
   show(q);
   return is_stale_ ? ReferenceState::stale : ReferenceState::fresh;
@@ -233,14 +234,14 @@ void ReferenceFollower::settle() noexcept {
 
 /// Hold the place where the robot is, once it is known not to reach the reference. A place that it was found at, or that a
 /// motion has led to, can be reached, however far something pushes it away.
-void ReferenceFollower::give_up(const double* q, double dt) noexcept {
+void ReferenceFollower::give_up(const Reach::Motion& motion, double dt) noexcept {
   const bool is_streamed = source_ == ReferenceSource::stream;
   const double* goal = is_streamed ? wanted_.data() : values_.data();
   if (source_ == ReferenceSource::motion) {
     reach_.restart();
   } else if (is_given_up_) {
-    is_restless_ = is_restless_ || (reach_.is_hopeless(q, goal, dt, false) && reach_.is_restless());
-  } else if (reach_.is_hopeless(q, goal, dt, is_streamed) && hold(q)) {
+    is_restless_ = is_restless_ || (reach_.is_hopeless(motion, goal, dt, false) && reach_.is_restless());
+  } else if (reach_.is_hopeless(motion, goal, dt, is_streamed) && hold(motion.q)) {
     is_limited_ = cut(kStreamMargins, nullptr, values_.data()) || is_limited_;
     player_.cancel();
     source_ = ReferenceSource::hold;

@@ -15,6 +15,7 @@ constexpr double kRestless = 0.1;       // [rad/s or m/s] of the fastest joint, 
 constexpr double kPeriodPatiences = 1.5;
 constexpr double kCalmer = 0.7;         // of the way in the period before
 constexpr int kRestlessPeriods = 3;     // on end: a push, or a tip that is seen elsewhere, moves an arm in two at most
+constexpr double kByOthers = 0.05;      // of the work exchanged: friction and stops take work from the joints, hands give it
 constexpr double kWindow = 0.05;        // [s]
 constexpr double kMostLeftOver = 0.5;   // of the way, by the joints
 constexpr double kDamping = 2.5e-3;     // [m²] a singular value of 0.05 leaves half over
@@ -41,13 +42,14 @@ void Reach::restart() noexcept {
 }
 
 void Reach::forget_travel() noexcept {
-  window_ = period_ = travelled_ = 0.0;
+  window_ = period_ = travelled_ = work_ = exchanged_ = 0.0;
   travelled_before_ = 0.0;
   restless_periods_ = 0;
   is_restless_ = false;
 }
 
-bool Reach::is_hopeless(const double* q, const double* reference, double dt, bool is_unknown) noexcept {
+bool Reach::is_hopeless(const Motion& motion, const double* reference, double dt, bool is_unknown) noexcept {
+  const double* q = motion.q;
   const double* velocity = reference + velocity_;
   if (std::any_of(velocity, velocity + rows_, [](double value) { return std::abs(value) > kAtRest; })) {
     restart();
@@ -60,7 +62,7 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
     forget_travel();
   }
   waited_ += dt;
-  travel(q, dt);
+  travel(motion, dt);
   const bool is_away = kinematics_ && is_unknown && waited_ > patience_ && now > kNoticed;
   const bool is_out = is_away && is_at_boundary(q) && now > kAlmostThere;
   is_beyond_ = is_out || (is_away && kinematics_->meets_limit());
@@ -68,7 +70,13 @@ bool Reach::is_hopeless(const double* q, const double* reference, double dt, boo
 }
 
 /// In windows, for noise moves a joint to and fro with each measurement.
-void Reach::travel(const double* q, double dt) noexcept {
+void Reach::travel(const Motion& motion, double dt) noexcept {
+  const double* q = motion.q;
+  for (std::size_t i = 0; i < before_.size(); ++i) {
+    const double work = motion.effort[i] * motion.qd[i] * dt;
+    work_ += work;
+    exchanged_ += std::abs(work);
+  }
   window_ += dt;
   if (window_ < kWindow) return;
   double way = 0.0;
@@ -81,11 +89,12 @@ void Reach::travel(const double* q, double dt) noexcept {
 }
 
 void Reach::judge_rest() noexcept {
-  const bool goes_on = travelled_ > kRestless * period_ && travelled_ > kCalmer * travelled_before_;
+  const bool is_guided = work_ < -kByOthers * exchanged_;
+  const bool goes_on = travelled_ > kRestless * period_ && travelled_ > kCalmer * travelled_before_ && !is_guided;
   restless_periods_ = goes_on ? restless_periods_ + 1 : 0;
   is_restless_ = restless_periods_ >= kRestlessPeriods;
   travelled_before_ = travelled_;
-  period_ = travelled_ = 0.0;
+  period_ = travelled_ = work_ = exchanged_ = 0.0;
 }
 
 /// At the place that the distance was found for last.

@@ -30,8 +30,14 @@ BANDWIDTH = 20.0
 FOLLOW_RATE = 10.0
 """k by default [1/s]: slower than the filters, so that π̂ goes where θ stays."""
 
+PATIENCE = 3.0
+"""Time for which estimates stay as they are in a contact [s]: what lasts is to be carried, whatever it is."""
+
 SURE = 3.0
 """Standard deviations by which a parameter may be nearer to the robot file's than it is told."""
+
+FARTHEST = 1.0
+"""Distance from its link beyond which no body has its CoM [m]; what seems to be there touches the arm."""
 
 EFFORT = Option(
     "effort", "Learn by efforts that drives are told, or by those that sensors measure.", ("told", "measured")
@@ -66,8 +72,9 @@ class LeastSquaresAdaptation(Adaptation):
     """π̂̇ = κ G Yᵀs + k (1 − C̄)(θ − π̂), θ by `RecursiveLeastSquares`, C̄ its covariance over the prior's, G = Γ⁻¹C̄.
 
     Where nothing is known C̄ = 1, and π̂ adapts by the tracking error; where much is known C̄ = 0, and π̂ follows θ. In a
-    contact it stays. It is a body after each step, by projection, which θ is not: a projected θ diverges. Friction that
-    is adapted follows θ and the tracking error, offsets too, rotors follow θ.
+    contact it stays, for `PATIENCE`, and then adapts by the tracking error alone. It is a body after each step, by
+    projection, which θ is not: a projected θ diverges. Friction that is adapted follows θ and the tracking error,
+    offsets too, rotors follow θ.
 
     What the mask leaves out is known: its prior deviation is zero, and θ has it where it is. Friction and rotors that
     do not adapt at all are unknown, as no mask says anything of them.
@@ -143,6 +150,7 @@ class LeastSquaresAdaptation(Adaptation):
         self._told = told(robot, signals, rows, omega, start, unknown, body, self._scale)
         self._next = rows.next_state | self._told.next_state
         self._untouched = SX(self._told.change != TOUCHED)
+        self._adapts = ca.fmax(self._untouched, self._told.opened > PATIENCE)
         self._std = SX(self._scale * self._told.std)
         self._away, self._learnt = SX(self._scale * self._told.z), SX(1.0 - self._told.std**2)
         self._estimates.sure = ca.fmax(self._surely(ca.fabs(self._away))[:size], self._turned_by_masses())
@@ -162,7 +170,8 @@ class LeastSquaresAdaptation(Adaptation):
     def _turned_by_masses(self) -> SX:
         """Inertia beyond the file's that masses surely have where they surely are, (10 k,): a point mass has the least.
 
-        Gravity tells m and m c at rest; without this, a body stays where inertias that no motion has shown let it be.
+        Gravity tells m and m c at rest, where nothing but a body bears down, see `FARTHEST`. Without this, a body stays
+        where inertias that no motion has shown let it be.
         """
         size, found = self._estimates.size, []
         parts = self.nominal, self._away[:size], self._std[:size], self._learnt[:size]
@@ -172,6 +181,7 @@ class LeastSquaresAdaptation(Adaptation):
             mass = told[0] + SURE * deviation[0]
             moment = learnt[1:4] * ca.fmax(ca.fabs(told[1:4]) - SURE * deviation[1:4], 0.0)
             point = ca.vertcat(*parallel_axis(reciprocal(ca.fmax(mass, LEAST_MASS)), moment))
+            point *= dot(moment, moment) < (FARTHEST * ca.fmax(mass, 0.0)) ** 2
             found += [SX.zeros(4), ca.fmax(ca.fabs(point) - ca.fabs(file[4:]), 0.0)]
         return SX(ca.vertcat(*found))
 
@@ -212,19 +222,23 @@ class LeastSquaresAdaptation(Adaptation):
         size, adapted = self._estimates.size, self._adapted
         friction, rotors, offsets = adapted.friction, adapted.rotors, adapted.offsets
         Z = ca.repmat(self._root, 1, s.numel()) * regressor.T
-        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel()))) * self._untouched
+        kept = self.limit.share_kept(dot(ca.sum1(Z * Z).T, self.limit.per_damping(K_d, s.numel()))) * self._adapts
         tracking = self._root * (self._told.covariance[:size, :size] @ (kept * self._signals.dt * (Z @ s)))
         moved = self.estimate + tracking + self._following(slice(size), self)
         found = {"pi_hat": self._estimates.kept(moved, Lambda)}
         if friction:
-            by_error = friction.step(s, K_d, self.limit)["friction_hat"]
+            by_error = self._unless_touched(friction.step(s, K_d, self.limit)["friction_hat"], friction)
             found["friction_hat"] = friction.bounded(by_error + self._following(self._friction, friction))
         if offsets:
-            by_error = offsets.step(s, K_d, self.limit)
+            by_error = self._unless_touched(offsets.step(s, K_d, self.limit), offsets)
             found["offset_hat"] = offsets.bounded(by_error + self._following(self._offsets, offsets))
         if rotors:
             found["rotor_hat"] = rotors.bounded(rotors.estimate + self._following(self._rotors, rotors), Lambda)
         return found | self._next
+
+    def _unless_touched(self, moved: SX, estimates: Followed) -> SX:
+        """Return estimates that have moved by the tracking error, or, as long as a contact may pass, as they are."""
+        return SX(estimates.estimate + self._adapts * (moved - estimates.estimate))
 
     def _following(self, part: slice, estimates: Followed) -> SX:
         """Return what estimates move by in a period, Δk (1 − C̄)(θ − x̂)."""

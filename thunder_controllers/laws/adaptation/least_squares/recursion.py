@@ -63,6 +63,9 @@ GAIN_DOC = "Standard deviation of the gains of drives, or of sensors of effort, 
 BIASED, SIGNED = 3.0, 0.5
 """Mean innovation of a joint over its deviation that says that a body changes slowly [1]; time constant of it [s]."""
 
+TRAPPED = 20.0
+"""Time after which no kind of change explains what is seen: what was told before it is wrong, and is forgotten [s]."""
+
 NONE, CHANGED, BODY, TOUCHED, LET_GO = 0.0, 1.0, 2.0, 3.0, 4.0
 """Values of the state `change`; of them CHANGED and TOUCHED are open."""
 
@@ -105,8 +108,11 @@ class RecursiveLeastSquares:
     C knows nothing of drives that give more or less than they are told, nor of offsets. D has what θ moves by for one
     deviation of each (Schmidt 1966): the covariance of θ is C + D Dᵀ.
 
+    Until it is known what has changed, rows tell nothing of the joints, which something that touches the arm would
+    spoil: these are considered as they were, with their covariance (Schmidt 1966). After `TRAPPED` all is forgotten.
+
     Before `JUDGED` noise is not known, and a mean innovation beyond `OUTLIER` may be of a body: everything is forgotten
-    at `JUDGED`, with variances above the first guess, and again at every change until as long has passed since.
+    at `JUDGED`, with variances above the first guess, and again at every change until as long has passed.
 
     State and covariance are without units, over the deviations of the prior. θ is never projected.
 
@@ -125,6 +131,7 @@ class RecursiveLeastSquares:
         std: Standard deviations of z (p,).
         age: Since the last change [s]; negative before the first.
         change: NONE, CHANGED, BODY, TOUCHED or LET_GO.
+        opened: Time in which a change was open, less the time in which none was, not negative [s].
         before, std_before: z and its deviations (p,) when the last change began.
         surprise: Mean squared innovation over its variance of each joint (n,).
         bias: Mean innovation over its deviation of each joint (n,).
@@ -164,20 +171,23 @@ class RecursiveLeastSquares:
         drifts = ca.mmax(ca.fabs(bias)) > BIASED
         surprised = ca.fmax(ca.mmax(surprise) > self._threshold, drifts) * settled * (1.0 - restored)
         judged, at_once = self._time * omega > JUDGED, (self._time - dt) * omega <= JUDGED
-        anew = suspected * judged * ca.fmax(at_once, surprised)
+        doubtful = suspected * (self._time * omega < 2.0 * JUDGED)
+        trapped = self.opened > TRAPPED
+        anew = ca.fmax(doubtful * judged * ca.fmax(at_once, surprised), trapped)
         changed = surprised * judged * (1.0 - anew)
         used = settled * (1.0 - changed) * (1.0 - restored)
         begun = changed * (1.0 - self._open)
         kept = self._packed(self._covariance_before)
         noise = self._noise_learnt(row, told, used)
         r = (told.of_rest + told.of_noise) * CORRELATED / (omega * self._period)
-        self._K = SX((used / (told.of_parameters + r)) * self._Cw)
+        K = (used / (told.of_parameters + r)) * self._Cw
+        self._K = SX(ca.if_else(self._open, self._of_body * K, K))
+        self._gained = self._without_others(K @ self._Cw.T)
         learnt = self._learnt(row, scale, told, used, changed, restored)
-        sure = self._age * omega > JUDGED
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
             "told_time": self._time + dt,
-            "suspected": ca.fmax(suspected * (1.0 - sure), (1.0 - judged) * (ca.mmax(surprise) > OUTLIER)),
+            "suspected": ca.fmax(suspected, (1.0 - judged) * (ca.mmax(surprise) > OUTLIER)),
             **{name: ca.if_else(anew, ca.fmin(value, self._first_variance), value) for name, value in noise.items()},
             "surprise": ca.if_else(used * (1.0 - anew), surprise, 1.0),
             "bias": ca.if_else(used * (1.0 - anew), bias, 0.0),
@@ -188,7 +198,8 @@ class RecursiveLeastSquares:
             **self._doubts_after(row, scale, changed, restored, begun),
             "covariance": ca.if_else(anew, self._first_covariance, learnt["covariance"]),
             "forgotten_age": ca.if_else(changed + anew, 0.0, self._age + (self._age >= 0.0) * dt),
-            "change": self._kind(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold),
+            "change": self._kind(changed, restored, ca.mmax(doubt) > NO_MORE * self._threshold) * (1.0 - trapped),
+            "opened": (1.0 - trapped) * ca.fmax(self.opened + (2.0 * self._open - 1.0) * dt, 0.0),
         }
 
     def _state(self, name: str, default: ArrayLike, unit: str, doc: str, size: int = 1) -> SX:
@@ -229,6 +240,8 @@ class RecursiveLeastSquares:
         self.change = self._state("change", NONE, "1", doc)
         self.age = SX(ca.if_else(self.change == NONE, -1.0, self._age))
         self._open = SX((self.change == CHANGED) + (self.change == TOUCHED))
+        self.opened = self._state("opened", 0.0, "s", "Time in which a change was open, less the other.")
+        self._of_body = SX(np.isin(np.arange(self.z.numel()), self._body).astype(float))
         self.before = self._state("told_before", 0.0, "1", "What was told before the change.", self.z.numel())
         self._covariance_before = self._declare_covariance("covariance_before", "Of told_before, as covariance.")
         self.std_before = self._deviations(self._covariance_before)
@@ -327,12 +340,18 @@ class RecursiveLeastSquares:
         kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
-        C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - self._K @ self._Cw.T
+        C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - self._gained
         most = ca.sqrt(OUTLIER * told.variance)
         return {
             "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * self._K,
             "covariance": self._packed(C),
         }
+
+    def _without_others(self, gained: SX) -> SX:
+        """Return what a row takes from C (p, p): nothing from the block of the joints while a change is open."""
+        others = [i for i in range(self.z.numel()) if i not in self._body]
+        gained[others, others] = (1.0 - self._open) * gained[others, others]
+        return gained
 
     def _kind(self, changed: SX, restored: SX, differs: SX) -> SX:
         """Next kind of change: of a body if what was told before does not hold after a while."""

@@ -42,7 +42,7 @@ class ReferenceFollower {
   /// At activation: take what was written; hold at q what was not. False if that place has no pose.
   bool restart(const double* q) noexcept;
   /// Take what was asked for, with t as its time stamp [s], and let dt [s] of a motion pass.
-  ReferenceState refresh(double t, const double* q, double dt, double timeout) noexcept;
+  ReferenceState refresh(double t, const Reach::Motion& motion, double dt, double timeout) noexcept;
   /// The flat reference in effect.
   const std::vector<double>& values() const noexcept { return values_; }
   /// The place that was found last, as a reference at rest.
@@ -75,7 +75,7 @@ class ReferenceFollower {
   void stop() noexcept;
   void advance_motion(double dt) noexcept;
   void settle() noexcept;
-  void give_up(const double* q, double dt) noexcept;
+  void give_up(const Reach::Motion& motion, double dt) noexcept;
   void remember() noexcept;
   bool cut(double margins, const double* from, double* reference) const noexcept;
   const ReferenceMessage& message() const noexcept { return channel_.messages.value(); }
