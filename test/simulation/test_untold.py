@@ -98,6 +98,15 @@ def test_an_end_effector_that_is_elsewhere_is_said_and_one_that_nothing_sees() -
     assert _notes("cartesian_backstepping", urdf=ARM, options={"kinematics": "tool"}, **seen) == []
 
 
+def test_what_firmware_compensates_is_said() -> None:
+    firmware = {"load": {"link": "l3", "mass": -0.5}, "gravity": (0.0, 0.0, -9.7)}
+    options = PlantOptions.model_validate({"firmware": firmware})
+    true = MujocoPlant(ARM, ARM_JOINTS, PERIOD, options, gravity_compensated=True)
+    (note,) = find_untold(true, SMOOTH, "slotine_li", {})
+    assert note.code == "plant_firmware"
+    assert "a load of -0.5 kg on l3 and a gravity of [0.0, 0.0, -9.7] m/s²" in note
+
+
 def test_another_gravity_is_said() -> None:
     (note,) = _notes("slotine_li", urdf=ARM, gravity=(9.81, 0.0, 0.0))
     assert "the plant's gravity is [9.81, 0.0, 0.0] m/s², that of the controller's robot [0.0, 0.0, -9.81]" in note

@@ -18,7 +18,7 @@ from thunder_dynamics.errors import listed
 SLOWER = "a larger gamma lets them grow more slowly, nearer bounds (pi_upper) less far"
 """What mends estimates that leave no margin."""
 
-UNTOLD = ("plant_gravity", "plant_delay")
+UNTOLD = ("plant_gravity", "plant_firmware", "plant_delay")
 """Codes of notes about what the law was not told and may run away from."""
 
 LEADS = 0.5

@@ -49,7 +49,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
             "plant.gravity, or that of the robot file, mends it"
         )
         notes.append(Note("plant_gravity", text))
-    return notes
+    return notes + _firmware(plant)
 
 
 def _friction(plant: Plant, model: RobotModel, law: str) -> list[Note]:
@@ -86,6 +86,15 @@ def _offsets(plant: Plant, model: RobotModel, law: str) -> list[Note]:
     if "adapted" in _choices(law, "offsets"):
         text += ", or law.options: {offsets: adapted},"
     return [Note("plant_offsets", f"{text} mends it")]
+
+
+def _firmware(plant: Plant) -> list[Note]:
+    """Return a note on what the robot compensates that its description has not."""
+    load, gravity = plant.options.firmware.load, plant.options.firmware.gravity
+    held = [] if load is None else [f"a load of {load.mass:g} kg on {load.link}"]
+    held += [] if gravity is None else [f"a gravity of {list(gravity)} m/s²"]
+    text = f"the robot compensates {' and '.join(held)} (plant.firmware), which no law is told of"
+    return [Note("plant_firmware", text)] if held else []
 
 
 def _tool(plant: Plant, law: str, options: Mapping[str, Any]) -> list[Note]:
