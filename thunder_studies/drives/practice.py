@@ -154,11 +154,13 @@ def draw_pushed(settings: Settings, row: str) -> Iterator[Keys]:
 
 
 def _draw(settings: Settings, arms: Iterable[str], condition: Condition = STANDARD) -> Iterator[Keys]:
-    yield from (_arm(name, seed, condition) for name in arms if robot_file(ARMS[name]) for seed in settings.seeds)
+    yield from (
+        practised_arm(name, seed, condition) for name in arms if robot_file(ARMS[name]) for seed in settings.seeds
+    )
 
 
 @cache
-def _arm(name: str, seed: int, condition: Condition) -> Keys:
+def practised_arm(name: str, seed: int, condition: Condition) -> Keys:
     """An arm that knows its rotors to 15 %, on a path about a dexterous posture; at 6 s it picks a load up."""
     file = robot_file(ARMS[name])
     assert file is not None
@@ -241,7 +243,7 @@ def _is_clear(library: Library, follower: PoseFollower, q: FloatArray, way: Floa
 def measure_practice(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure RMS and peak of ‖p_d − p‖ [mm] in the window, by the name of the arm, and the RMS from 2 to 6 s."""
     values, kept = measure_run(case, trace, timing)
-    way, loaded = _way(trace), trace.t >= case.config.duration - case.window
+    way, loaded = way_off(trace), trace.t >= case.config.duration - case.window
     arm = _name(case)
     before = (trace.t >= 2.0) & (trace.t < 6.0)
     own = {arm: _rms(way[loaded]), f"{arm}_peak": float(way[loaded].max()), "unloaded": _rms(way[before])}
@@ -286,7 +288,7 @@ def measure_map(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure the RMS of ‖p_d − p‖ [mm] in the window, by the name of the condition."""
     values, kept = measure_run(case, trace, timing)
     name = list(MAP)[case.config.seed // SEEDS]
-    return Measured({**values, name: _rms(_way(trace)[trace.t >= case.config.duration - case.window])}, kept)
+    return Measured({**values, name: _rms(way_off(trace)[trace.t >= case.config.duration - case.window])}, kept)
 
 
 def measure_repeated(case: Case, trace: Trace, timing: Timing) -> Measured:
@@ -317,19 +319,20 @@ def measure_repeated(case: Case, trace: Trace, timing: Timing) -> Measured:
 
 
 def _measure_again(_case: Case, trace: Trace, _timing: Timing) -> Measured:
-    way, first = _way(trace), trace.t < FIRST
+    way, first = way_off(trace), trace.t < FIRST
     return Measured({"first": _rms(way[first]), "rest": _rms(way[~first])})
 
 
 def measure_pushed(case: Case, trace: Trace, timing: Timing) -> Measured:
     """Measure the RMS of ‖p_d − p‖ in the 4 s before the push, and how far the push moves the arm at most [mm]."""
     values, kept = measure_run(case, trace, timing)
-    way, (begin, end) = _way(trace), PUSHED
+    way, (begin, end) = way_off(trace), PUSHED
     before, during = (trace.t >= begin - 4.0) & (trace.t < begin), (trace.t >= begin) & (trace.t < end)
     return Measured({**values, "loaded": _rms(way[before]), "pushed": float(way[during].max())}, kept)
 
 
-def _way(trace: Trace) -> FloatArray:
+def way_off(trace: Trace) -> FloatArray:
+    """Return ‖p_d − p‖ at every step, (N,) [mm]."""
     return np.asarray(1e3 * np.linalg.norm(trace.error[:, :3], axis=1))
 
 
