@@ -14,12 +14,13 @@ namespace thunder {
 
 /// Finds out that a reference at rest will not be reached; updating thread, allocates nothing.
 ///
-/// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience without
-/// coming nearer by kProgress, and the joints that may still move cannot make most of the way, see PoseFollower. An arm
-/// that is pushed away, or too weak, is not. One that is further away than kNoticed as a joint at its limit would have to
-/// move on stays as near as it is, which `is_beyond` says. Any reference is given up where the arm, without coming nearer,
-/// moves on for three times the patience and does not become calmer, as between two joint limits. It is not the arm that
-/// moves on where its joints take in work, a twentieth of what they exchange at least: then somebody guides it.
+/// A pose is out of reach once the robot has been further away than kAlmostThere for longer than the patience
+/// without coming nearer by kProgress, and the joints that may still move cannot make most of the way, see
+/// PoseFollower. An arm that is pushed away, or too weak, is not. One that is further away than kNoticed as a joint
+/// at its limit would have to move on stays as near as it is, which `is_beyond` says. Any reference is given up
+/// where the arm, without coming nearer, moves on for three times the patience and does not become calmer, as
+/// between two joint limits. It is not the arm that moves on where its joints take in work, a twentieth of what
+/// they exchange at least: then somebody guides it.
 class Reach {
  public:
   /// Positions, velocities and efforts of the joints beyond gravity, n each.
