@@ -60,7 +60,7 @@ APART = 2e-3
 """Least difference of a joint's own lag from that of the others [s]."""
 
 LAG_PASSES, LONGEST_STEP = 4, 0.03
-"""Of Gauss and Newton with the same unknowns, and the most that a lag changes in one [s]."""
+"""Steps of Gauss and Newton with the same unknowns, and the most that a lag changes in one [s]."""
 
 STRIBECK_SPEEDS = tuple(0.02 * 1.5**k for k in range(9))
 """Among which that of each joint is found [rad/s or m/s], up to 0.5; next to each other they differ by little."""
@@ -69,16 +69,16 @@ STRIBECK = 0.1
 """Least F_s − F_c over F_c that is told from Coulomb friction."""
 
 BLOCK = 1.0
-"""Of time [s]: what a model lacks is alike within so long, as arms that are identified move at up to half a hertz."""
+"""Span [s] within which what a model lacks is alike, as arms that are identified move at up to half a hertz."""
 
 STEP = 1e-5
-"""Of central differences in the position [rad or m]."""
+"""Step of central differences in the position [rad or m]."""
 
 NEGLIGIBLE = 1e-8
 """Share of the largest singular value below which a direction of unit columns is none."""
 
 PASSES = 3
-"""Of fit and variance in turn."""
+"""Rounds of fit and variance in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Suspicion:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What may be wrong with a record.
+    """Errors that a record may have.
 
     Attributes:
         gains: Relative error of each drive gain over those of the joints where none is found: no motion shows a factor

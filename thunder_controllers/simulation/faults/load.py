@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -52,7 +53,7 @@ def compute_push(mechanics: Mechanics, pushes: Sequence[Push]) -> FloatArray:
     """Compute Σ Jᵀ w of what pushes from outside, shape (n,)."""
     total = np.zeros_like(mechanics.qd)
     for push in pushes:
-        total += mechanics.effort_of(push.link, push.wrench(mechanics.time, mechanics.motion_of(push.link)))
+        total += mechanics.effort_of(push.link, push.wrench(mechanics.time, partial(mechanics.motion_of, push.link)))
     return total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -37,8 +38,13 @@ class Push(Fault):
         """Its link."""
         return self.link
 
-    def wrench(self, time: float, motion: Motion) -> FloatArray:
-        """[force; torque] at the origin of the frame of the link at `time` [s], world axes, shape (6,)."""
+    def wrench(self, time: float, find_motion: Callable[[], Motion]) -> FloatArray:
+        """[force; torque] at the origin of the frame of the link at `time` [s], world axes, shape (6,).
+
+        Args:
+            time: [s].
+            find_motion: Returns the motion of the frame; it is called where the wrench depends on it.
+        """
         raise NotImplementedError
 
 
@@ -66,7 +72,7 @@ class Wrench(_Profile, Push):
     force: Vector3 = (0.0, 0.0, 0.0)
     torque: Vector3 = (0.0, 0.0, 0.0)
 
-    def wrench(self, time: float, motion: Motion) -> FloatArray:
+    def wrench(self, time: float, find_motion: Callable[[], Motion]) -> FloatArray:
         """[force; torque] at `time` [s], shape (6,)."""
         return np.array(self.force + self.torque) * self.factor(time)
 
@@ -80,8 +86,9 @@ class _Touch(Push):
         """The force on the point at `time` [s], (3,) [N], of its position [m] and velocity [m/s], world axes."""
         raise NotImplementedError
 
-    def wrench(self, time: float, motion: Motion) -> FloatArray:
+    def wrench(self, time: float, find_motion: Callable[[], Motion]) -> FloatArray:
         """[force; torque] at the origin of the frame of the link at `time` [s], world axes, shape (6,)."""
+        motion = find_motion()
         arm = motion.rotation @ np.array(self.point)
         velocity = motion.twist[:3] + np.cross(motion.twist[3:], arm)
         force = self.force(time, motion.position + arm, velocity)

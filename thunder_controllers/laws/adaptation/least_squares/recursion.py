@@ -17,15 +17,15 @@ from thunder_dynamics.spatial import dot
 SX = ca.SX
 
 SETTLED = 8.0
-"""Of 1/ω, since a change: two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 % of the time before."""
+"""Time since a change, in 1/ω: two filters in a row have forgotten all but (1 + 8) e⁻⁸ = 0.3 % of the time before."""
 
 JUDGED = 60.0
-"""Of 1/ω, since the activation: before, variances are of less than two samples, and a large innovation over them says
+"""Time since the activation, in 1/ω: before, variances are of less than two samples, and a large innovation says
 nothing of a body, but may be of one. Everything is then forgotten: what an arm without it told would stay believed.
 """
 
 CORRELATED = 4.0
-"""Of 1/ω: time in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
+"""Time, in 1/ω, in which white noise through two filters is worth one sample, the inverse of twice ω/8 Hz."""
 
 AVERAGED, REMEMBERED = 0.08, 1.0
 """Time constants [s]: of a joint's squared innovation, which tells a change; of its variance, the weight, at most."""
@@ -81,7 +81,7 @@ class Innovation:
 
     @property
     def variance(self) -> SX:
-        """Of all parts."""
+        """The sum of all parts."""
         return self.of_parameters + self.of_rest + self.of_noise
 
 
@@ -181,8 +181,11 @@ class RecursiveLeastSquares:
         noise = self._noise_learnt(row, told, used)
         r = (told.of_rest + told.of_noise) * CORRELATED / (omega * self._period)
         K = (used / (told.of_parameters + r)) * self._Cw
-        self._K = SX(ca.if_else(self._open, self._of_body * K, K))
-        self._gained = self._without_others(K @ self._Cw.T)
+        self._gained = K @ self._Cw.T
+        others, learns = [i for i in range(self.z.numel()) if i not in self._body], 1.0 - self._open
+        self._gained[others, others] *= learns
+        K[others] *= learns
+        self._K = SX(K)
         learnt = self._learnt(row, scale, told, used, changed, restored)
         self.next_state = {
             "told_turn": ca.if_else(turn + 1.0 < float(robot.n), turn + 1.0, 0.0),
@@ -241,7 +244,6 @@ class RecursiveLeastSquares:
         self.age = SX(ca.if_else(self.change == NONE, -1.0, self._age))
         self._open = SX((self.change == CHANGED) + (self.change == TOUCHED))
         self.opened = self._state("opened", 0.0, "s", "Time in which a change was open, less the other.")
-        self._of_body = SX(np.isin(np.arange(self.z.numel()), self._body).astype(float))
         self.before = self._state("told_before", 0.0, "1", "What was told before the change.", self.z.numel())
         self._covariance_before = self._declare_covariance("covariance_before", "Of told_before, as covariance.")
         self.std_before = self._deviations(self._covariance_before)
@@ -337,7 +339,7 @@ class RecursiveLeastSquares:
     ) -> dict[str, SX]:
         """θ⁺ and C⁺: by a row that is used, or those before a contact, and without knowledge of what has changed."""
         back = restored + changed * self._open
-        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(len(scale)))
+        kept, unknown = SX.ones(*self.covariance.shape), SX(ca.DM.zeros(self.z.numel()))
         kept[self._body, :] = kept[:, self._body] = 1.0 - changed
         unknown[self._body] = changed
         C = kept * ca.if_else(back, self._covariance_before, self.covariance) + ca.diag(unknown) - self._gained
@@ -346,12 +348,6 @@ class RecursiveLeastSquares:
             "told": ca.if_else(back, self.before, self.z) + ca.fmin(ca.fmax(told.value, -most), most) * self._K,
             "covariance": self._packed(C),
         }
-
-    def _without_others(self, gained: SX) -> SX:
-        """Return what a row takes from C (p, p): nothing from the block of the joints while a change is open."""
-        others = [i for i in range(self.z.numel()) if i not in self._body]
-        gained[others, others] = (1.0 - self._open) * gained[others, others]
-        return gained
 
     def _kind(self, changed: SX, restored: SX, differs: SX) -> SX:
         """Next kind of change: of a body if what was told before does not hold after a while."""
