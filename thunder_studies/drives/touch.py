@@ -11,7 +11,6 @@ from thunder_controllers.experiments.experiment import Case, Measured, Settings
 from thunder_controllers.experiments.measures import measure_run
 from thunder_controllers.experiments.runner import load_robot
 from thunder_controllers.host import Library
-from thunder_controllers.laws.adaptation.limit import BEARABLE
 from thunder_controllers.simulation.faults.wrench import Push
 from thunder_controllers.simulation.scenario import merged
 from thunder_controllers.simulation.trace import Timing, Trace
@@ -30,6 +29,9 @@ WALL = 2e3
 
 GUIDED, SPEED, PERIOD, MOST = (4.0, 16.0), 0.3, 3.0, 80.0
 """When a hand guides the arm [s], its largest speed [m/s], its period [s] and its largest force [N]."""
+
+BORNE = 0.3
+"""Feedback of velocity by a wrong inertia that a loop bears, over the true one and the rate (theory.md §5) [1]."""
 
 SETTLING = 1.0
 """After a release, in which an arm returns [s]."""
@@ -165,4 +167,4 @@ def _bearable(case: Case, library: Library) -> np.ndarray:
     """What the loop bears of each, (3,), as `Estimates.bearable` has it, without what is known for sure."""
     gains = {entry.name: np.asarray(entry.defaults) for entry in library.law(case.config.law.name).gains}
     fastest = max(gains["Lambda"].max(initial=0.0), 1e-9)
-    return np.asarray(gains["least_inertia"][-3:] * BEARABLE * case.config.rate / fastest)
+    return np.asarray(gains["least_inertia"][-3:] * BORNE * case.config.rate / fastest)
