@@ -7,7 +7,9 @@ from lxml import etree
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from thunder_dynamics.locking import Assembly
 from thunder_dynamics.model import JointKind, Pose, RobotModel
+from thunder_dynamics.readers.urdf import read_assembly_text
 from thunder_dynamics.spatial import rotation_from_ypr
 
 ARM_JOINTS = ("j1", "j2", "j3")
@@ -40,6 +42,11 @@ PENDULUM = """<robot name="pendulum">
   <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>
  <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
 </robot>"""
+
+
+def assembled(urdf: str) -> Assembly:
+    """The links of a URDF text."""
+    return read_assembly_text(urdf, "arm")
 
 
 def urdf_of(model: RobotModel) -> str:

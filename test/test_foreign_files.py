@@ -15,11 +15,11 @@ from thunder_controllers.analysis.gain_file import read_gains
 from thunder_controllers.commands.experiment import _read as read_table
 from thunder_controllers.experiments.study import load_study
 from thunder_controllers.identification.records import read_record
+from thunder_controllers.mesh import read_mesh
 from thunder_controllers.references.columns import read_columns
 from thunder_controllers.simulation.experiment import load_results
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
-from thunder_controllers.view.mesh import read_mesh
 from thunder_dynamics.checksums import SUMS, read_verified
 from thunder_dynamics.errors import ScenarioError, ThunderError
 

@@ -19,11 +19,12 @@ from thunder_controllers.fields import FloatArray
 from thunder_controllers.identification.robot_fit import ROTOR_TOLD, TERMS, RobotFit
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.inertia import DYN_NAMES, REG_NAMES, Inertia
+from thunder_dynamics.locking import Assembly
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.source import DRIVES
 from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import parse_xml
+from thunder_dynamics.readers.urdf_elements import inertial_element, parse_xml
 from thunder_dynamics.storage.door import read_text
 from thunder_dynamics.storage.whole import write_text
 
@@ -93,16 +94,15 @@ def write_description(path: Path, model: RobotModel, found: Found, reading: Mapp
     """
     source = Path(model.source.removesuffix(" (expanded)"))
     is_yaml = source.suffix in YAML
-    suffixes = YAML if is_yaml else (URDF, MJCF)
+    suffixes = (*YAML, MJCF) if is_yaml else (URDF, MJCF)
     if path.suffix not in suffixes:
         what = f"suffix '{path.suffix}' for a robot of {source.name}"
         raise LawError(what, where=str(path), valid=" or ".join(suffixes))
-    text = _yaml_text(source, model, found) if is_yaml else _urdf_text(source, found, reading)
     try:
         if path.suffix == MJCF:
-            write_text(path, _mjcf_text(text, str(source), found))
+            write_text(path, _mjcf_text(model, found))
             return (path,)
-        write_text(path, text)
+        write_text(path, _yaml_text(source, model, found) if is_yaml else _urdf_text(source, found, reading))
         drives = path.with_name(f"{path.stem}.drives.yaml")
         write_text(drives, _drives_text(found))
     except OSError as error:
@@ -144,23 +144,21 @@ def _urdf_text(source: Path, found: Found, reading: Mapping[str, Any]) -> str:
             rigid += [child for parent, child in fixed if parent == link]
             for old in links[link].findall("inertial"):
                 links[link].remove(old)
-        body = Inertia.from_pi(pi).dyn
-        inertial = etree.SubElement(links[name], "inertial")
-        inertial.append(etree.Comment(f" {found.comment(name)} "))
-        etree.SubElement(inertial, "origin", xyz=" ".join(map(_number, body[1:4])), rpy="0 0 0")
-        etree.SubElement(inertial, "mass", value=_number(body[0]))
-        values = zip(DYN_NAMES[4:], body[4:], strict=True)
-        etree.SubElement(inertial, "inertia", {key.lower(): _number(x) for key, x in values})
+        inertial = inertial_element(Inertia.from_pi(pi), _number)
+        inertial.insert(0, etree.Comment(f" {found.comment(name)} "))
+        links[name].append(inertial)
     etree.indent(root)
     return str(etree.tostring(root, encoding="unicode"))
 
 
-def _mjcf_text(urdf: str, where: str, found: Found) -> str:
-    from thunder_controllers.simulation.plants.mujoco_model import compile_spec, read_spec  # MuJoCo for this alone
+def _mjcf_text(model: RobotModel, found: Found) -> str:
+    from thunder_controllers.simulation.plants.mujoco_model import build_spec, compile_spec  # MuJoCo for this alone
 
-    spec = read_spec(urdf, where)
-    compile_spec(spec, where)
-    root: Any = parse_xml(spec.to_xml(), where)
+    for name, (pi, _) in found.bodies.items():
+        model = model.with_inertia(name, Inertia.from_pi(pi))
+    spec = build_spec(Assembly(model), model.joint_names, model.source, contacts=False)
+    compile_spec(spec, model.source)
+    root: Any = parse_xml(spec.to_xml(), model.source)
     for joint in root.iter("joint"):
         drive = {name: pair for name, pair in found.drives.get(joint.get("name"), {}).items() if name in MUJOCO}
         for name, (value, _) in drive.items():

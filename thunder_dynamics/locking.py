@@ -8,18 +8,65 @@ limits, friction, rotor and elasticity of what is locked are no part of the mode
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thunder_dynamics.errors import ModelError, NameNotFoundError, nearest
+from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS, Inertia
 from thunder_dynamics.joints import Joint, Limits, Pose
 from thunder_dynamics.model import EndEffector, Frame, Link, RobotModel
 
 Position = float | Sequence[float] | NDArray[np.float64]
 """Of a joint: one number, or all of its configuration, as in `joints` [rad] or [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A mesh of a file, or a simple shape about its centre, which a link looks like or touches others with.
+
+    Attributes:
+        link: Name of the link.
+        collides: Whether it touches others; else it is what is seen.
+        origin: Its pose in the frame of the link.
+        kind: `mesh`, `box`, `cylinder`, `capsule` or `sphere`.
+        size: Scale of a mesh along its axes [1]; edges of a box [m]; radius [m]; then length along z of a cylinder, or
+            of a capsule without its caps [m].
+        file: What the description calls the file of a mesh.
+    """
+
+    link: str
+    collides: bool
+    origin: Pose
+    kind: str
+    size: tuple[float, ...]
+    file: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """All links of a robot as its file has them, none merged into another: what plants and pictures are made of.
+
+    Attributes:
+        model: The links below the base link; a joint that is fixed in the file is a free one.
+        held: Positions of the joints that do not move, by name: fixed, locked, or following one of those.
+        base: Name of the base link, whose frame is that of the model's base.
+        shapes: Of the links, where they were read.
+        unread: Links with the complaint about a visual that cannot be.
+    """
+
+    model: RobotModel
+    held: Mapping[str, Position] = field(default_factory=dict)
+    base: str = "base"
+    shapes: tuple[Shape, ...] = ()
+    unread: tuple[tuple[str, RobotFileError], ...] = ()
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints that move, in the order of the model."""
+        return tuple(name for name in self.model.joint_names if name not in self.held)
+
 
 BASE = -1
 """What `RobotModel` calls the parent of links that hang on no other."""

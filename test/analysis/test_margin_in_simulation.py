@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from evaluation import load_robot
 from numpy.typing import NDArray
-from plant_arms import urdf_of
+from plant_arms import assembled, urdf_of
 
 from thunder_controllers.analysis.margin import find_margins, largest_factor
 from thunder_controllers.analysis.sampled_loop import Timing
@@ -51,7 +51,7 @@ class Simulation:
         self.gains = dict(gains) | posture
         self.period = 1.0 / timing.rate
         self.plant = MujocoPlant(
-            urdf_of(load_robot(robot)),
+            assembled(urdf_of(load_robot(robot))),
             self.library.joint_names,
             self.period,
             PlantOptions(torque_delay=timing.delay, torque_lag=timing.lag),

@@ -50,6 +50,7 @@ def test_rotors_of_the_description_are_moved_and_do_not_reach_the_links(tmp_path
 
 
 def test_a_description_without_the_links_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "none.urdf").write_text('<robot name="none"><link name="link1"/></robot>')
-    with pytest.raises(RobotFileError, match="link …link1: 0 of them have <inertial>; valid: one of each"):
+    arm = robot_urdf("fr3").replace("link1", "first")
+    (tmp_path / "none.urdf").write_text(arm)
+    with pytest.raises(RobotFileError, match="link …link1: 0 of them have a mass; valid: one of each"):
         robot_urdf("fr3", tmp_path / "none.urdf")

@@ -19,7 +19,7 @@ from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.build import build
 from thunder_dynamics.errors import DimensionError, LawError
-from thunder_dynamics.readers.xacro import expand_xacro
+from thunder_dynamics.readers import read_assembly
 
 FloatArray = NDArray[np.float64]
 
@@ -273,7 +273,7 @@ class Arm:
 
     def __init__(self, library: Library, q: FloatArray, qd: FloatArray, **arguments: object) -> None:
         self.library = library
-        self.plant = MujocoPlant(expand_xacro(share("urdf/panda.urdf.xacro")), library.joint_names, STEP)
+        self.plant = MujocoPlant(read_assembly(share("urdf/panda.urdf.xacro"), {}), library.joint_names, STEP)
         self.plant.reset(q, qd)
         self.controller = Controller()
         self.controller.configure(library, law="cartesian_backstepping", **arguments)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from evaluation import load_robot
 from observer_law import build_planar
-from plant_arms import urdf_of
+from plant_arms import assembled, urdf_of
 
 from thunder_controllers.host import (
     Configuration,
@@ -65,7 +65,9 @@ def test_the_library_says_what_the_law_is_given(library: Library) -> None:
 def test_a_momentum_observer_finds_what_pushes(library: Library, compensated: bool) -> None:
     """On a MuJoCo arm, with or without the robot's own gravity compensation: the law sees the whole effort."""
     model = load_robot("planar3r")
-    plant = MujocoPlant(urdf_of(model), model.joint_names, DT, PlantOptions(), gravity_compensated=compensated)
+    plant = MujocoPlant(
+        assembled(urdf_of(model)), model.joint_names, DT, PlantOptions(), gravity_compensated=compensated
+    )
     plant.reset(START)
     run = Run(library, plant.holding_effort(), gravity_compensated_by_robot=compensated)
     q, qd = np.zeros((2, 3))

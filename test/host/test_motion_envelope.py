@@ -34,7 +34,7 @@ from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import LawError
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.xacro import expand_xacro
+from thunder_dynamics.readers import read_assembly
 
 FloatArray = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Arm:
 
     def __init__(self, library: Library, law: str, q: FloatArray = HOME) -> None:
         self.library = library
-        self.plant = MujocoPlant(expand_xacro(share("urdf/panda.urdf.xacro")), library.joint_names, STEP)
+        self.plant = MujocoPlant(read_assembly(share("urdf/panda.urdf.xacro"), {}), library.joint_names, STEP)
         self.plant.reset(q, np.zeros(7))
         self.controller = Controller()
         self.controller.configure(library, law=law)

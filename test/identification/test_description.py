@@ -57,10 +57,9 @@ def test_what_is_written_is_read_again(robot: Path, links: slice, tmp_path: Path
     )
 
 
-def test_mujoco_reads_bodies_and_drives(tmp_path: Path) -> None:
-    (tmp_path / "robot.urdf").write_text(arm(3))
-    model = load_model(tmp_path / "robot.urdf")
-    found, path = drawn(model, slice(None)), tmp_path / "copy.xml"
+def test_mujoco_reads_bodies_and_drives(robot: Path, tmp_path: Path) -> None:
+    """Links of any description, in the frames of the model."""
+    found, path = drawn(model := load_model(robot), slice(None)), tmp_path / "copy.xml"
     assert write_description(path, model, found, {}) == (path,)
     theirs = mujoco.MjModel.from_xml_path(str(path))
     for link, (pi, _) in found.bodies.items():
@@ -74,7 +73,7 @@ def test_mujoco_reads_bodies_and_drives(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     model = load_model(robot_file("planar3r"))
-    with pytest.raises(LawError, match=r"suffix '.urdf' for a robot of planar3r.yaml; valid: .yaml or .yml"):
+    with pytest.raises(LawError, match=r"suffix '.urdf' for a robot of planar3r.yaml; valid: .yaml or .yml or .xml"):
         write_description(tmp_path / "copy.urdf", model, drawn(model, slice(None)), {})
     with pytest.raises(LawError, match="cannot be written"):
         write_description(tmp_path / "none" / "copy.yaml", model, drawn(model, slice(None)), {})

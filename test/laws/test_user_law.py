@@ -17,7 +17,7 @@ from thunder_controllers.host import BLOCKING_GUARDS, Controller, Library
 from thunder_controllers.resources import share
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.trace import Trace
-from thunder_dynamics.readers.xacro import expand_xacro
+from thunder_dynamics.readers import read_assembly
 
 FloatArray = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class Arm:
 
     def __init__(self, library: Library, **gains: object) -> None:
         self.library, self.steps = library, 0
-        self.plant = MujocoPlant(expand_xacro(share("urdf/panda.urdf.xacro")), library.joint_names, STEP)
+        self.plant = MujocoPlant(read_assembly(share("urdf/panda.urdf.xacro"), {}), library.joint_names, STEP)
         self.plant.reset(START)
         self.controller = Controller()
         self.controller.configure(library, law=LAW, gains=gains)

@@ -17,6 +17,7 @@ import pytest
 from lxml import html
 from traces import TRUE_BODY, make_frames, make_timing, make_trace, write_run
 
+from thunder_controllers.mesh import Mesh
 from thunder_controllers.report import plots
 from thunder_controllers.report.figures import with_centre
 from thunder_controllers.report.page import html_table, write_report
@@ -34,7 +35,6 @@ from thunder_controllers.simulation.experiment import load_results, look_file
 from thunder_controllers.simulation.metrics import compute_metrics
 from thunder_controllers.view.arm import COLOURS, Arm
 from thunder_controllers.view.look import make_look
-from thunder_controllers.view.mesh import Mesh
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import DYN_NAMES
 

@@ -17,7 +17,7 @@ import yaml
 from click.testing import CliRunner
 from lxml import etree
 from numpy.typing import NDArray
-from plant_arms import ARM, ARM_JOINTS, PENDULUM
+from plant_arms import ARM, ARM_JOINTS, PENDULUM, assembled
 
 from thunder_controllers.commands.mjcf import mjcf
 from thunder_controllers.simulation.model_file import write_model_file
@@ -73,7 +73,7 @@ def _panda(**options: Any) -> MujocoPlant:
     gravity_compensated = bool(options.pop("gravity_compensated", False))
     plant_options = PlantOptions(**options)
     urdf = expand_xacro(PANDA, {})
-    plant = MujocoPlant(urdf, PANDA_JOINTS, PERIOD, plant_options, gravity_compensated=gravity_compensated)
+    plant = MujocoPlant(assembled(urdf), PANDA_JOINTS, PERIOD, plant_options, gravity_compensated=gravity_compensated)
     plant.reset(PANDA_START)
     return plant
 
@@ -134,7 +134,7 @@ def test_the_cpp_plant_moves_as_the_python_plant(
 
 def test_other_arms_keep_the_order_of_the_controllers_joints(programs: Path, tmp_path: Path) -> None:
     joints = (ARM_JOINTS[2], ARM_JOINTS[0], ARM_JOINTS[1])
-    plant = MujocoPlant(ARM, joints, PERIOD)
+    plant = MujocoPlant(assembled(ARM), joints, PERIOD)
     start = [0.1, 0.2, 0.3]
     write_model_file(plant, tmp_path / "arm.xml", start)
     found = _cpp_trajectory(programs, tmp_path / "arm.xml", joints, _efforts(3, 5.0))
@@ -147,7 +147,7 @@ def test_the_plant_keeps_its_rules(programs: Path, autoreset: str, tmp_path: Pat
     """Also with a file that lets MuJoCo reset a lost state: it is noticed."""
     panda, pendulum = tmp_path / "panda.xml", tmp_path / "pendulum.xml"
     write_model_file(_panda(payloads=(BOX,)), panda, PANDA_START)
-    write_model_file(MujocoPlant(PENDULUM, ("hinge",), PERIOD), pendulum, [0.0])
+    write_model_file(MujocoPlant(assembled(PENDULUM), ("hinge",), PERIOD), pendulum, [0.0])
     text = pendulum.read_text()
     assert 'autoreset="disable"' in text
     pendulum.write_text(text.replace('autoreset="disable"', f'autoreset="{autoreset}"'))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import load_robot
-from plant_arms import urdf_of
+from plant_arms import assembled, urdf_of
 from scipy.integrate import solve_ivp
 
 from thunder_controllers.host import Library
@@ -44,7 +44,7 @@ def plant_of(model: RobotModel, **options: Any) -> ModelPlant:
 def mujoco_of(model: RobotModel, **options: Any) -> MujocoPlant:
     elastic = {link.joint.name: link.joint.elastic for link in model.links if link.joint.elastic}
     rotors, given = np.nan_to_num(model.drive_inertias), PlantOptions(**options)
-    return MujocoPlant(urdf_of(model), model.joint_names, PERIOD, given, rotors=rotors, elastic=elastic)
+    return MujocoPlant(assembled(urdf_of(model)), model.joint_names, PERIOD, given, rotors=rotors, elastic=elastic)
 
 
 def states(plant: Plant) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import robot_file
-from plant_arms import ARM, ARM_JOINTS
+from plant_arms import ARM, ARM_JOINTS, assembled
 
 from thunder_controllers.fields import order_of, per_joint
 from thunder_controllers.host import Library
@@ -90,7 +90,7 @@ def test_a_run_is_the_same_in_any_order_of_the_joints(order: tuple[int, ...]) ->
 def test_mujocos_plant_is_the_same_in_any_order_of_the_joints(order: tuple[int, ...]) -> None:
     q = []
     for shape in (list, by_name(order, ARM_JOINTS)):
-        plant = MujocoPlant(ARM, ARM_JOINTS, 1e-3, PlantOptions.model_validate(plant_of(shape)))
+        plant = MujocoPlant(assembled(ARM), ARM_JOINTS, 1e-3, PlantOptions.model_validate(plant_of(shape)))
         plant.reset([0.1, 0.2, 0.3])
         measured = np.zeros((2, 3))
         for k in range(20):

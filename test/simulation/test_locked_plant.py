@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import mujoco
@@ -18,7 +19,8 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.preparation import read_description
 from thunder_controllers.simulation.scenario import Scenario
 from thunder_dynamics.errors import ModelError, NameNotFoundError, RobotFileError, ScenarioError
-from thunder_dynamics.readers.urdf import fix_joints, read_urdf_text
+from thunder_dynamics.locking import Assembly
+from thunder_dynamics.readers.urdf import fix_joints, read_assembly_text, read_urdf_text
 
 BODY = """<inertial><origin xyz="0.01 0 0.02" rpy="0.3 0 0.1"/><mass value="{}"/>
   <inertia ixx="2e-4" ixy="1e-5" ixz="0" iyy="3e-4" iyz="0" izz="2.5e-4"/></inertial>"""
@@ -51,8 +53,10 @@ EDITED = ARM.replace("</robot>", LINKS + FIXED)
 LOCKS = {"wrist": 0.0, "finger": 0.03}
 
 
-def _plant(urdf: str) -> MujocoPlant:
-    return MujocoPlant(urdf, ARM_JOINTS, 1e-3, PlantOptions(ee_link="tip"))
+def _plant(urdf: str, locks: Mapping[str, float] | None = None) -> MujocoPlant:
+    return MujocoPlant(
+        read_assembly_text(urdf, "arm", locked_joints=locks or {}), ARM_JOINTS, 1e-3, PlantOptions(ee_link="tip")
+    )
 
 
 def _motion(plant: MujocoPlant) -> np.ndarray:
@@ -67,7 +71,7 @@ def _motion(plant: MujocoPlant) -> np.ndarray:
 
 def test_a_locked_joint_is_the_fixed_one_of_a_file_that_was_edited() -> None:
     """To rounding: a lock goes from angles to a rotation and back."""
-    locked, edited = _plant(fix_joints(WITH_GRIPPER, "arm", LOCKS)), _plant(EDITED)
+    locked, edited = _plant(WITH_GRIPPER, LOCKS), _plant(EDITED)
     np.testing.assert_allclose(locked.model.body_mass, edited.model.body_mass, rtol=0)
     np.testing.assert_allclose(locked.model.body_pos, edited.model.body_pos, atol=1e-15)
     np.testing.assert_allclose(locked.model.body_quat, edited.model.body_quat, atol=1e-15)
@@ -77,7 +81,7 @@ def test_a_locked_joint_is_the_fixed_one_of_a_file_that_was_edited() -> None:
 def test_the_true_inertia_is_the_one_that_the_controller_knows() -> None:
     """Of the last link with the gripper at an angle that no decimals hold; two ways of adding inertias round apart."""
     locks = {"wrist": 0.7, "finger": 0.03}
-    plant = _plant(fix_joints(WITH_GRIPPER, "arm", locks))
+    plant = _plant(WITH_GRIPPER, locks)
     model = read_urdf_text(WITH_GRIPPER, "arm", locked_joints=locks, ee_link="tip")
     assert model.joint_names == ARM_JOINTS
     for index, name in enumerate(model.link_names):
@@ -86,7 +90,7 @@ def test_the_true_inertia_is_the_one_that_the_controller_knows() -> None:
 
 
 def test_what_mimics_a_locked_joint_is_held_with_it() -> None:
-    plant = _plant(fix_joints(WITH_GRIPPER, "arm", {"wrist": 0.0, "finger": 0.03}))
+    plant = _plant(WITH_GRIPPER, {"wrist": 0.0, "finger": 0.03})
     np.testing.assert_allclose(plant.model.body("right").pos, [-0.03 + 0.01, 0.0, 0.1], atol=1e-15)
     assert plant.model.neq == 0
 
@@ -126,12 +130,18 @@ def _scenario(folder: Path, plant: dict[str, object], robot: dict[str, object]) 
     return written(folder, text)
 
 
+def _assembly(scenario: Scenario) -> Assembly:
+    read = read_description(scenario, scenario.runs[0].config)
+    assert isinstance(read, Assembly)
+    return read
+
+
 def test_the_plant_holds_what_the_robot_options_lock_unless_it_says_otherwise(tmp_path: Path) -> None:
     inherited = _scenario(tmp_path, {}, {"locked_joints": LOCKS})
-    text = read_description(inherited, inherited.runs[0].config)
-    assert text == fix_joints(WITH_GRIPPER, "arm", LOCKS)
-    own = _scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS})
-    assert read_description(own, own.runs[0].config) == fix_joints(WITH_GRIPPER, "arm", {"wrist": 0.5})
+    assert dict(_assembly(inherited).held).keys() == {"jf", "jt", "wrist", "finger", "finger2"}
+    assert _assembly(inherited).held["finger"] == (0.03,)
+    own = _assembly(_scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS}))
+    assert own.held["wrist"] == (0.5,) and own.joint_names == (*ARM_JOINTS, "finger", "finger2")
     with pytest.raises(ScenarioError, match=r"locked_joints of a plant with the engine model; valid: those of robot"):
         _scenario(tmp_path, {"engine": "model", "locked_joints": {}}, {"locked_joints": LOCKS})
 

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from plant_arms import ARM, ARM_JOINTS, PENDULUM
+from plant_arms import ARM, ARM_JOINTS, PENDULUM, assembled
 
 from thunder_controllers.host import Library, RigidArms
 from thunder_controllers.resources import share
@@ -108,7 +108,7 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
     """Two integrators of order four of one motion differ by their truncation errors, some 1e-12 a step."""
     ours, theirs = (
         ModelPlant(arm, ARM_JOINTS, PERIOD, PlantOptions(**options), seed=4),
-        MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(**options), seed=4),
+        MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, PlantOptions(**options), seed=4),
     )
     np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
     assert ours.time == pytest.approx(theirs.time, rel=1e-12) and ours.payload_changes == theirs.payload_changes
@@ -122,7 +122,7 @@ def test_it_moves_and_measures_as_mujoco_does(arm: RobotModel, options: dict[str
 def test_gravity_compensation_is_of_the_description_and_limits_saturate_the_motors(arm: RobotModel) -> None:
     carries = PlantOptions(payloads=(BOX,))
     ours = ModelPlant(arm, ARM_JOINTS, PERIOD, carries, gravity_compensated=True)
-    theirs = MujocoPlant(ARM, ARM_JOINTS, PERIOD, carries, gravity_compensated=True)
+    theirs = MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, carries, gravity_compensated=True)
     np.testing.assert_allclose(_moved(ours), _moved(theirs), rtol=0, atol=1e-8)
     assert np.abs(theirs.holding_effort()).max() > 1.0
     for plant in (ours, theirs):
@@ -142,7 +142,7 @@ def test_a_drive_with_a_lag_answers_a_step_as_one_of_first_order_does(engine: st
     plant = (
         ModelPlant(load_model(tmp_path / "pendulum.urdf"), ("hinge",), PERIOD, options)
         if engine == "model"
-        else MujocoPlant(PENDULUM, ("hinge",), PERIOD, options)
+        else MujocoPlant(assembled(PENDULUM), ("hinge",), PERIOD, options)
     )
     plant.reset([0.0])
     for step in range(1, 31):
@@ -171,8 +171,10 @@ def test_rotors_of_the_robot_file_turn_with_the_plant(arm: RobotModel) -> None:
     known = arm.with_rotor_inertias(dict(zip(ARM_JOINTS, (0.4, None, 0.2), strict=True)))
     beyond = PlantOptions(rotor_inertia=0.1)
     ours = ModelPlant(known, ARM_JOINTS, PERIOD, beyond)
-    theirs = MujocoPlant(ARM, ARM_JOINTS, PERIOD, beyond, rotors=known.rotor_inertias)
-    told = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(rotors=(0.5, 0.1, 0.3)), rotors=known.rotor_inertias)
+    theirs = MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, beyond, rotors=known.rotor_inertias)
+    told = MujocoPlant(
+        assembled(ARM), ARM_JOINTS, PERIOD, PlantOptions(rotors=(0.5, 0.1, 0.3)), rotors=known.rotor_inertias
+    )
     moved = _moved(ours)
     np.testing.assert_allclose(moved, _moved(theirs), rtol=0, atol=1e-8)
     np.testing.assert_allclose(moved, _moved(told), rtol=0, atol=1e-8)
@@ -193,7 +195,7 @@ def test_an_offset_shifts_the_effort_that_a_motion_needs(arm: RobotModel, engine
     pulled, free = (
         ModelPlant(model, ARM_JOINTS, PERIOD)
         if engine == "model"
-        else MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(offsets=tuple(model.effort_offsets.tolist())))
+        else MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, PlantOptions(offsets=tuple(model.effort_offsets.tolist())))
         for model in (described, arm)
     )
     np.testing.assert_allclose(pulled.holding_effort() - free.holding_effort(), offset, atol=1e-12)

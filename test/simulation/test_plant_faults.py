@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
-from plant_arms import ARM, ARM_JOINTS, PENDULUM
+from plant_arms import ARM, ARM_JOINTS, PENDULUM, assembled
 from pydantic import ValidationError
 
 from thunder_controllers.simulation.options import Payload, PlantOptions
@@ -27,7 +27,7 @@ START = np.array([0.1, 0.2, 0.1])
 
 
 def _arm(*faults: dict[str, Any], seed: int = 0, **options: Any) -> MujocoPlant:
-    plant = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(faults=faults, **options), seed=seed)
+    plant = MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, PlantOptions(faults=faults, **options), seed=seed)
     plant.reset(START, [0.5, -0.7, 0.3])
     return plant
 
@@ -123,7 +123,7 @@ def test_a_motor_gives_what_its_faults_say(
 def test_a_fault_acts_on_late_commands_and_on_what_the_robot_adds() -> None:
     """The motor that freezes is that of a robot which compensates gravity, its commands 2 ms late."""
     options = PlantOptions(faults=({"type": "freeze", "start": 0.005},), torque_delay=0.002)  # type: ignore[arg-type]
-    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, options, gravity_compensated=True)
+    plant = MujocoPlant(assembled(PENDULUM), ("hinge",), PERIOD, options, gravity_compensated=True)
     plant.reset([0.5], [2.0])
     gravity, given = np.empty((2, 10))
     for k in range(10):
@@ -239,7 +239,7 @@ def test_a_wrench_follows_its_profile_and_ends() -> None:
         "end": 0.03,
         "profile": [[0, 0], [0.01, 1], [0.02, 0]],
     }
-    plant = MujocoPlant(PENDULUM, ("hinge",), PERIOD, PlantOptions(faults=(fault,), gravity=(0.0, 0.0, 0.0)))  # type: ignore[arg-type]
+    plant = MujocoPlant(assembled(PENDULUM), ("hinge",), PERIOD, PlantOptions(faults=(fault,), gravity=(0.0, 0.0, 0.0)))  # type: ignore[arg-type]
     plant.reset([0.0])
     speeds = []
     for _ in range(50):

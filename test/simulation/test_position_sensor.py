@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluation import load_robot, robot_file
-from plant_arms import urdf_of
+from plant_arms import assembled, urdf_of
 from pydantic import ValidationError
 from scenario_files import document_of, written
 
@@ -79,7 +79,7 @@ def test_the_end_effector_is_off_in_its_own_axes_and_the_sensor_sees_it(engine: 
         known: Plant = (
             ModelPlant(model, model.joint_names, DT, options)
             if engine == "model"
-            else MujocoPlant(urdf_of(model), model.joint_names, DT, options)
+            else MujocoPlant(assembled(urdf_of(model)), model.joint_names, DT, options)
         )
         known.reset([0.3, -0.5, 0.4])
         plants.append(known)

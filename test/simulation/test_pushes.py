@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from evaluation import load_robot
 from numpy.typing import NDArray
-from plant_arms import ARM, ARM_JOINTS
+from plant_arms import ARM, ARM_JOINTS, assembled
 from pydantic import ValidationError
 
 from thunder_controllers.simulation.faults.wrench import Hand, Surface
@@ -88,7 +88,10 @@ def test_both_engines_move_alike_under_pushes(tmp_path: Path) -> None:
         {"type": "surface", "link": link, "position": at, "normal": (0.0, 0.0, 1.0), "stiffness": 500.0},
     )
     options, dragged = PlantOptions(faults=faults), PlantOptions(faults=faults[:1])
-    ours, theirs = ModelPlant(model, ARM_JOINTS, PERIOD, options), MujocoPlant(ARM, ARM_JOINTS, PERIOD, options)
+    ours, theirs = (
+        ModelPlant(model, ARM_JOINTS, PERIOD, options),
+        MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, options),
+    )
     without_table = ModelPlant(model, ARM_JOINTS, PERIOD, dragged)
     for plant in (ours, theirs, without_table):
         plant.reset(begin, [0.5, -0.7, 0.3])
@@ -120,7 +123,7 @@ def test_firmware_that_was_told_another_mounting(engine: str) -> None:
 
 def _planar(**options: Any) -> MujocoPlant:
     compensated = bool(options.pop("compensated", False))
-    plant = MujocoPlant(ARM, ARM_JOINTS, PERIOD, PlantOptions(**options), gravity_compensated=compensated)
+    plant = MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, PlantOptions(**options), gravity_compensated=compensated)
     plant.reset([0.1, 0.2, 0.1])
     return plant
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from plant_arms import ARM, ARM_JOINTS, PENDULUM
+from plant_arms import ARM, ARM_JOINTS, PENDULUM, assembled
 from pydantic import ValidationError
 from scipy.integrate import solve_ivp
 
@@ -32,7 +32,7 @@ WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
 def mujoco_of(urdf: str, joints: tuple[str, ...], **options: Any) -> MujocoPlant:
-    return MujocoPlant(urdf, joints, PERIOD, PlantOptions(**options))
+    return MujocoPlant(assembled(urdf), joints, PERIOD, PlantOptions(**options))
 
 
 def model_of(urdf: str, joints: tuple[str, ...], **options: Any) -> ModelPlant:

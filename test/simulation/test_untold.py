@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plant_arms import ARM, ARM_JOINTS
+from plant_arms import ARM, ARM_JOINTS, assembled
 
 from thunder_controllers import simulate
 from thunder_controllers.simulation.options import PlantOptions
@@ -21,7 +21,7 @@ PERIOD = 1e-3
 
 
 def _notes(law: str, urdf: str = RUBBING, known: str = ARM, options: Any = None, **plant: Any) -> list[str]:
-    true = MujocoPlant(urdf, ARM_JOINTS, PERIOD, PlantOptions(**plant))
+    true = MujocoPlant(assembled(urdf), ARM_JOINTS, PERIOD, PlantOptions(**plant))
     return find_untold(true, read_urdf_text(known, "arm"), law, options or {})
 
 
@@ -101,7 +101,7 @@ def test_an_end_effector_that_is_elsewhere_is_said_and_one_that_nothing_sees() -
 def test_what_firmware_compensates_is_said() -> None:
     firmware = {"load": {"link": "l3", "mass": -0.5}, "gravity": (0.0, 0.0, -9.7)}
     options = PlantOptions.model_validate({"firmware": firmware})
-    true = MujocoPlant(ARM, ARM_JOINTS, PERIOD, options, gravity_compensated=True)
+    true = MujocoPlant(assembled(ARM), ARM_JOINTS, PERIOD, options, gravity_compensated=True)
     (note,) = find_untold(true, SMOOTH, "slotine_li", {})
     assert note.code == "plant_firmware"
     assert "a load of -0.5 kg on l3 and a gravity of [0.0, 0.0, -9.7] m/s²" in note

@@ -13,11 +13,11 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 from traces import make_frames, make_trace
 
+from thunder_controllers.mesh import Mesh
 from thunder_controllers.view import video
 from thunder_controllers.view.arm import COLOURS, Arm
 from thunder_controllers.view.browser import HOST, Controls, View
 from thunder_controllers.view.look import make_look
-from thunder_controllers.view.mesh import Mesh
 from thunder_controllers.view.video import ViewError, open_context, write_video
 from thunder_dynamics.errors import MissingLibraryError
 

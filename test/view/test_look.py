@@ -16,12 +16,13 @@ import pinocchio as pin
 import pytest
 from traces import make_frames, make_trace
 
+from thunder_controllers import mesh
+from thunder_controllers.mesh import Mesh
 from thunder_controllers.simulation.experiment import RunResult, look_file
 from thunder_controllers.simulation.scenario import RunConfig, check_keys
-from thunder_controllers.view import look, mesh
+from thunder_controllers.view import look
 from thunder_controllers.view.arm import Arm
 from thunder_controllers.view.look import INCOMPLETE, NO_LOOK, Look, look_of, make_look, read_look
-from thunder_controllers.view.mesh import Mesh
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.locking import link_poses
 from thunder_dynamics.model import RobotModel

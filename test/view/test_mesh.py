@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from thunder_controllers import mesh
+from thunder_controllers.mesh import Mesh, MeshError, find_file, make_shape, read_mesh, scaled, simplify
 from thunder_controllers.package_uri import PackageUriError
-from thunder_controllers.view import mesh
-from thunder_controllers.view.mesh import Mesh, MeshError, find_file, make_shape, read_mesh, scaled, simplify
 from thunder_dynamics.errors import MissingLibraryError
 
 trimesh = pytest.importorskip("trimesh")

@@ -195,15 +195,15 @@ def _stated_friction(model: RobotModel) -> tuple[FloatArray, FloatArray]:
 
 
 def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> bool:
-    """Return whether MuJoCo builds the description: it takes URDF, and refuses bodies that others let pass."""
+    """Return whether MuJoCo builds the robot: it refuses bodies that others let pass."""
     from thunder_controllers.simulation.plants.mujoco_model import build_spec, compile_spec  # only here: for simulation
-    from thunder_dynamics.readers.urdf import urdf_text
+    from thunder_dynamics.readers import read_assembly
 
     if file.suffix not in DESCRIPTIONS:
         return False
-    text = urdf_text(file, {key: options[key] for key in (*XACRO, "locked_joints") if key in options})
+    assembly = read_assembly(file, {key: options[key] for key in (*XACRO, "locked_joints") if key in options})
     try:
-        compile_spec(build_spec(text, model.joint_names, str(file), contacts=False), str(file))
+        compile_spec(build_spec(assembly, model.joint_names, str(file), contacts=False), str(file))
     except ScenarioError:
         return False
     return True

@@ -23,6 +23,7 @@ from thunder_controllers.simulation.scenario import Run, RunConfig, Scenario
 from thunder_controllers.simulation.stop import explain
 from thunder_controllers.simulation.trace import Trace
 from thunder_dynamics.errors import LawError, ScenarioError, ThunderError
+from thunder_dynamics.locking import Assembly
 from thunder_dynamics.model import RobotModel
 
 FloatArray = NDArray[np.float64]
@@ -34,7 +35,7 @@ class Robot:
 
     model: RobotModel
     library: Library
-    description: str | RobotModel
+    description: Assembly | RobotModel
 
 
 def choose_run(scenario: Scenario, name: str | None = None) -> Run:

@@ -16,6 +16,7 @@ from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_controllers.simulation.plants.mujoco_rigid import RigidModel
 from thunder_dynamics.errors import ThunderError
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.readers.urdf import read_assembly_text
 
 HOME = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
 """Where libfranka's examples begin [rad]."""
@@ -69,8 +70,9 @@ class FrankaArm:
         self.protocol = protocol
         self.urdf = robot_urdf(kind, inertial)
         self.limits = Limits(ARMS[kind])  # of the host: the formula of libfranka stands there
-        self._plant = MujocoPlant(self.urdf, JOINT_NAMES, PERIOD, options, rotors=robot_rotors(inertial), where=kind)
-        self._known = RigidModel(self.urdf, JOINT_NAMES, FLANGE, kind)
+        described = read_assembly_text(self.urdf, kind)
+        self._plant = MujocoPlant(described, JOINT_NAMES, PERIOD, options, rotors=robot_rotors(inertial), where=kind)
+        self._known = RigidModel(described, JOINT_NAMES, FLANGE, kind)
         self._viscous, self._coulomb = compensation * self._plant.true_friction()
         self._flange = self._plant.model.body(FLANGE).id
         self.state: NDArray[np.void] = np.zeros((), protocol.state)

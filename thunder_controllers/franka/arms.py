@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from thunder_controllers.fields import FloatArray
 from thunder_controllers.resources import share
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.joints import Limits
+from thunder_dynamics.readers import read_assembly
 from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import described_rotors, parse_xml
+from thunder_dynamics.readers.urdf_elements import inertial_element, parse_xml
 
 DESCRIPTION = "urdf/panda.urdf.xacro"
 """Both arms have its kinematics. Its inertial parameters are those identified on a Panda; here an FR3 has them too."""
@@ -91,21 +91,18 @@ def robot_rotors(inertial: Path | None) -> FloatArray:
     Raises:
         RobotFileError: if that description cannot be read.
     """
-    stated = {} if inertial is None else described_rotors(urdf_text(inertial, {}), str(inertial))
+    joints = () if inertial is None else (link.joint for link in read_assembly(inertial, {}).model.links)
+    stated = {joint.name: joint.rotor_inertia or 0.0 for joint in joints}
     return np.array([sum(value for key, value in stated.items() if key.endswith(name)) for name in JOINT_NAMES])
 
 
 def _take_inertial(root: Any, file: Path) -> None:
     """Give the moving links of a description the inertial parameters that links of such names have in another."""
     links = {link.get("name"): link for link in root.iter("link")}
-    others = [
-        link for link in parse_xml(urdf_text(file, {}), str(file)).iter("link") if link.find("inertial") is not None
-    ]
+    others = [link for link in read_assembly(file, {}).model.links if link.inertia.mass > 0.0]
     for name in (f"link{index}" for index in range(1, 8)):
-        found = [link for link in others if str(link.get("name")).endswith(name)]
+        found = [link for link in others if link.name.endswith(name)]
         if len(found) != 1:
             where = f"{file}: link …{name}"
-            raise RobotFileError(
-                f"{len(found)} of them have <inertial>", where=where, valid="one of each, link1 to link7"
-            )
-        links[name].replace(links[name].find("inertial"), deepcopy(found[0].find("inertial")))
+            raise RobotFileError(f"{len(found)} of them have a mass", where=where, valid="one of each, link1 to link7")
+        links[name].replace(links[name].find("inertial"), inertial_element(found[0].inertia))

@@ -18,9 +18,9 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, DTypeLike
 
 from thunder_controllers.fields import FloatArray
+from thunder_controllers.mesh import Mesh, make_shape
 from thunder_controllers.view.arm import COLOURS, GOLD, Arm, thinned
 from thunder_controllers.view.look import Look, make_look
-from thunder_controllers.view.mesh import Mesh, make_shape
 
 MOST_FRAMES = 900
 """Of the replay: longer runs have fewer a second, so that the page stays small."""

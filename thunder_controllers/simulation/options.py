@@ -136,7 +136,7 @@ class PlantOptions(Strict):
     integrator: Literal["euler", "implicit", "implicitfast", "rk4"] = "rk4"
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1  #: Integration steps per control step.
     contacts: bool = False  #: Keep collision geometry and let bodies collide.
-    gravity: Vector3 = (0.0, 0.0, -9.81)  #: In the world frame [m/s²].
+    gravity: Vector3 | None = None  #: In the world frame [m/s²]; None: as the description is read.
     payloads: tuple[Payload, ...] = ()  #: Bodies fixed to links.
     #: Links whose true inertia is another than the description says.
     inertia: dict[str, Body] = Field(default_factory=dict)

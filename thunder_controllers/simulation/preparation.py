@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,9 +38,9 @@ from thunder_controllers.simulation.start import check_limits, solve_pose, veloc
 from thunder_dynamics.entries import EntryFlag
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.inertia import N_PARAMETERS
+from thunder_dynamics.locking import Assembly
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import described_rotors
+from thunder_dynamics.readers import read_assembly
 
 KINEMATIC_TOLERANCE = 1e-6
 """How far apart controller and plant may see the end effector [m]; rounded descriptions differ by less."""
@@ -120,7 +119,7 @@ def prepare(
     run: Run,
     model: RobotModel | None = None,
     library: Library | None = None,
-    description: str | RobotModel | None = None,
+    description: Assembly | RobotModel | None = None,
     *,
     lanes: bool = False,
 ) -> Setup:
@@ -228,21 +227,23 @@ def activate(
     host.activate(q, qd, held_effort)
 
 
-def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
-    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`."""
+def read_description(scenario: Scenario, config: RunConfig) -> Assembly | RobotModel:
+    """Read what the plant is made of: all links of its file, or a model for the engine `model`."""
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
     locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
     reading = {"xacro_args": plant.xacro_args, "packages": plant.packages, "locked_joints": locked}
-    return urdf_text(Path(plant.urdf), reading)
+    return read_assembly(plant.urdf, reading)
 
 
-def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
+def _plant(config: RunConfig, model: RobotModel, description: Assembly | RobotModel) -> Plant:
     options: PlantOptions = config.plant
-    if isinstance(description, str) and options.ee_link is None:
+    is_mujoco = isinstance(description, Assembly)
+    stated = description.model if isinstance(description, Assembly) else description
+    if is_mujoco and options.ee_link is None:
         options = options.model_copy(update={"ee_link": config.ee_link})
-    if options.offsets is None and (isinstance(description, str) or not description.effort_offsets.any()):
+    if options.offsets is None and not stated.effort_offsets.any():
         options = options.model_copy(update={"offsets": tuple(model.effort_offsets.tolist())})
     common: dict[str, Any] = {
         "joints": model.joint_names,
@@ -253,9 +254,11 @@ def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) 
         "where": config.plant.urdf,
     }
     known = {link.joint.name: link.joint.rotor_inertia for link in model.links}
-    if isinstance(description, str):
+    if isinstance(description, Assembly):
         elastic = {link.joint.name: link.joint.elastic for link in model.links if link.joint.elastic}
-        known |= described_rotors(description, common["where"]) | {name: one.Mm for name, one in elastic.items()}
+        own = {link.joint.name: link.joint.rotor_inertia for link in stated.links}
+        known |= {name: rotor for name, rotor in own.items() if rotor is not None}
+        known |= {name: one.Mm for name, one in elastic.items()}
         rotors = [np.nan if (rotor := known[joint]) is None else rotor for joint in model.joint_names]
         return MujocoPlant(description, rotors=rotors, elastic=elastic, **common)
     unknown = {x.joint.name: known.get(x.joint.name) for x in description.links if x.joint.rotor_inertia is None}

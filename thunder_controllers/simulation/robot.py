@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
-from thunder_controllers.simulation.plants.mujoco_model import read_spec
 from thunder_dynamics.errors import DimensionError, ScenarioError
-from thunder_dynamics.readers.urdf import urdf_text
-from thunder_dynamics.readers.urdf_elements import described_rotors
+from thunder_dynamics.readers import read_assembly
 
 POSTURES, NEAR_SINGULAR = 100, 0.1
 """Random ones among which a start is sought, and the smallest singular value of J over the best's that needs none."""
@@ -29,8 +27,8 @@ LARGEST_EFFORT = 1e6
 class RobotOptions:
     """What the simulated robot is."""
 
-    urdf: Path  #: The URDF or xacro file.
-    reading: Mapping[str, Any]  #: Options of its reader, as `urdf_text` takes them.
+    urdf: Path  #: The file of the robot.
+    reading: Mapping[str, Any]  #: Options of its reader, as `read_assembly` takes them.
     joints: tuple[str, ...]  #: Names in the order of messages; empty: the order of the description.
     period: float  #: Of states and commands [s].
     plant: PlantOptions  #: Departures from the description, and integration.
@@ -53,19 +51,19 @@ class SimulatedRobot:
     """
 
     def __init__(self, options: RobotOptions) -> None:
-        urdf, where = urdf_text(options.urdf, options.reading), str(options.urdf)
-        self.joints = options.joints or tuple(joint.name for joint in read_spec(urdf, where).joints)
-        rotors = described_rotors(urdf, where)
+        assembly = read_assembly(options.urdf, options.reading)
+        self.joints = options.joints or assembly.joint_names
+        rotors = {link.joint.name: link.joint.rotor_inertia for link in assembly.model.links}
         self.options = options
         self.plant = MujocoPlant(
-            urdf,
+            assembly,
             self.joints,
             options.period,
             options.plant,
             seed=options.seed,
             gravity_compensated=options.gravity_compensation,
-            rotors=[rotors.get(joint, 0.0) for joint in self.joints],
-            where=where,
+            rotors=[rotors.get(joint) or 0.0 for joint in self.joints],
+            where=str(options.urdf),
         )
         self.n = self.plant.n
         self.q_start = self._start_position()

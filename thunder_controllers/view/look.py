@@ -18,18 +18,16 @@ from numpy.typing import NDArray
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.host import Note
+from thunder_controllers.mesh import Mesh, find_file, make_shape, read_mesh, scaled
 from thunder_controllers.simulation.experiment import RunResult, look_file
 from thunder_controllers.simulation.scenario import DESCRIPTIONS, RunConfig
 from thunder_controllers.simulation.trace import Archive
-from thunder_controllers.view.mesh import Mesh, find_file, make_shape, read_mesh, scaled
 from thunder_dynamics.errors import ScenarioError, ThunderError, listed
 from thunder_dynamics.joints import Pose
-from thunder_dynamics.locking import draw_positions, link_poses
+from thunder_dynamics.locking import Assembly, Shape, draw_positions, link_poses
 from thunder_dynamics.model import RobotModel
-from thunder_dynamics.readers import exists
+from thunder_dynamics.readers import exists, read_assembly
 from thunder_dynamics.readers.dh_yaml import named_urdf
-from thunder_dynamics.readers.urdf import UrdfLinks, read_links
-from thunder_dynamics.readers.urdf_elements import UrdfVisual, find_visuals
 from thunder_dynamics.spatial import homogeneous
 from thunder_dynamics.storage.door import MESH
 
@@ -160,12 +158,12 @@ def _source(config: RunConfig) -> _Source | None:
 
 
 def _read(source: _Source, model: RobotModel) -> Look:
-    links = read_links(source.file, source.options)
-    visuals, complaints = find_visuals(links.text, str(source.file))
+    links = read_assembly(source.file, source.options)
     places = find_places(links, model, source.world)
-    seen = sorted((one for one in visuals if one.link in places), key=lambda one: places[one.link][0] == 0)
-    reasons: list[tuple[str, ThunderError]] = [(link, error) for link, error in complaints if link in places]
-    most = min(MOST_TRIANGLES, MOST_IN_ALL // max(sum(one.shape == "mesh" for one in seen[:MOST_VISUALS]), 1))
+    visuals = (one for one in links.shapes if not one.collides and one.link in places)
+    seen = sorted(visuals, key=lambda one: places[one.link][0] == 0)
+    reasons: list[tuple[str, ThunderError]] = [(link, error) for link, error in links.unread if link in places]
+    most = min(MOST_TRIANGLES, MOST_IN_ALL // max(sum(one.kind == "mesh" for one in seen[:MOST_VISUALS]), 1))
     parts, left, room, beyond = [], MOST_BYTES, MOST_VERTICES, max(len(seen) - MOST_VISUALS, 0)
     for one in seen[:MOST_VISUALS]:
         frame, pose = places[one.link]
@@ -184,10 +182,10 @@ def _read(source: _Source, model: RobotModel) -> Look:
     return make_look(parts, list(_sentences(reasons, beyond)))
 
 
-def _triangles(one: UrdfVisual, source: _Source, most: int, left: int) -> tuple[Mesh, int]:
+def _triangles(one: Shape, source: _Source, most: int, left: int) -> tuple[Mesh, int]:
     """Triangles of a visual about its origin, and the bytes of its file."""
-    if one.shape != "mesh":
-        return scaled(make_shape(one.shape, one.size), (1.0, 1.0, 1.0)), 0
+    if one.kind != "mesh":
+        return scaled(make_shape(one.kind, one.size), (1.0, 1.0, 1.0)), 0
     file = find_file(one.file, source.file, source.options.get("packages", {}))
     size = file.stat().st_size if exists(file) else 0
     if size > left:
@@ -210,7 +208,7 @@ def _sentences(reasons: Sequence[tuple[str, ThunderError]], beyond: int) -> Iter
         yield f"the picture alone lacks, of the description: {', '.join(texts[:SHOWN_REASONS] + more)}"
 
 
-def find_places(links: UrdfLinks, model: RobotModel, world: Pose) -> dict[str, tuple[int, FloatArray]]:
+def find_places(links: Assembly, model: RobotModel, world: Pose) -> dict[str, tuple[int, FloatArray]]:
     """Index of the frame that each link of a URDF moves with, and the link's pose in it (4, 4).
 
     Args:

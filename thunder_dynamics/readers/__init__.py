@@ -23,9 +23,19 @@ from thunder_dynamics.errors import (
 )
 
 if TYPE_CHECKING:
+    from thunder_dynamics.locking import Assembly
     from thunder_dynamics.model import RobotModel
 
-__all__ = ["InconsistentInertiaWarning", "Reader", "exists", "load_model", "locate", "named_robots", "reader_suffixes"]
+__all__ = [
+    "InconsistentInertiaWarning",
+    "Reader",
+    "exists",
+    "load_model",
+    "locate",
+    "named_robots",
+    "read_assembly",
+    "reader_suffixes",
+]
 
 Reader = Callable[[Path, Mapping[str, Any]], "RobotModel"]
 """Reads the file at a path under options given by name."""
@@ -61,6 +71,28 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
     """
     file = locate(path)
     return _reader_of(file)(file, options)
+
+
+def read_assembly(path: str | PathLike[str], options: Mapping[str, Any]) -> Assembly:
+    """Read a robot description for all of its links, as plants and pictures are made of them.
+
+    What a URDF or xacro file fixes stays a link of its own, and shapes are read; inertias are not judged. Other files
+    give the links of their models.
+
+    Args:
+        path: As of `load_model`.
+        options: As of `load_model`; those that are empty count as not given.
+
+    Raises:
+        RobotFileError, NameNotFoundError, InertiaError, ModelError: as `load_model`.
+    """
+    from thunder_dynamics.locking import Assembly
+    from thunder_dynamics.readers import urdf
+
+    file = locate(path)
+    if _reader_of(file) is urdf.read_urdf:
+        return urdf.read_assembly(file, options)
+    return Assembly(load_model(file, **{name: value for name, value in options.items() if value}))
 
 
 def named_robots() -> dict[str, Path]:

@@ -9,14 +9,14 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from lxml import etree
 from pydantic import Field
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
-from thunder_dynamics.locking import Position, locked_pose
+from thunder_dynamics.locking import Assembly, Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
 from thunder_dynamics.readers.source import (
     Finite,
@@ -25,7 +25,15 @@ from thunder_dynamics.readers.source import (
     robot_identifier,
     take_options,
 )
-from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot, ZeroLimits, parse_urdf, parse_xml
+from thunder_dynamics.readers.urdf_elements import (
+    MOVABLE,
+    UrdfJoint,
+    UrdfRobot,
+    ZeroLimits,
+    find_shapes,
+    parse_urdf,
+    parse_xml,
+)
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
@@ -101,17 +109,8 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
     return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
 
 
-class UrdfLinks(NamedTuple):
-    """All links of a URDF as they are in the file, none merged into another."""
-
-    text: str  #: The XML.
-    base: str  #: The base link, whose frame is the world.
-    model: RobotModel  #: The links below it; joints that are fixed are free ones.
-    held: Mapping[str, Position]  #: Where joints are that do not move: fixed, locked, or following one of those.
-
-
-def read_links(path: Path, options: Mapping[str, Any]) -> UrdfLinks:
-    """Read a URDF or a xacro file for its links; inertias are not judged, and any link may be the end effector.
+def read_assembly(path: Path, options: Mapping[str, Any]) -> Assembly:
+    """Read a URDF or a xacro file for its links and shapes; nothing judges inertias, any link may be the end effector.
 
     Options: as in `read_urdf`; those that are empty count as not given.
 
@@ -119,8 +118,19 @@ def read_links(path: Path, options: Mapping[str, Any]) -> UrdfLinks:
         RobotFileError, NameNotFoundError, ModelError: as `thunder_dynamics.load_model` says.
     """
     chosen, text = _opened(path, {name: value for name, value in options.items() if value})
-    tree, base = _tree(text, str(path), chosen)
-    return UrdfLinks(text, base, _whole(tree, base, tree.end_links(base, ())[:1], chosen), _positions(tree, base))
+    return _assembly(text, str(path), chosen)
+
+
+def read_assembly_text(text: str, where: str, **options: Any) -> Assembly:
+    """Read a URDF from a text, as `read_assembly` does."""
+    return _assembly(text, where, take_options(UrdfOptions, options, where=where))
+
+
+def _assembly(text: str, where: str, chosen: UrdfOptions) -> Assembly:
+    tree, base = _tree(text, where, chosen)
+    whole = _whole(tree, base, tree.end_links(base, ())[:1], chosen)
+    shapes, unread = find_shapes(text, where)
+    return Assembly(whole, _positions(tree, base), base, tuple(shapes), tuple(unread))
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:

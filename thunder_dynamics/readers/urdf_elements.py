@@ -8,17 +8,17 @@ Our own records, because the URDF parsers on PyPI keep no lines and pass over wh
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from lxml import etree
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
-from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
+from thunder_dynamics.locking import Shape
 from thunder_dynamics.readers.limits import ELEMENTS, NUMBER
 from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
@@ -83,27 +83,14 @@ class UrdfJoint:
         return self.kind in MOVABLE and self.held_at is None
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfVisual:
-    """What is seen of a link: a mesh of a file, or a simple shape about its centre, a cylinder along z.
-
-    `size` are the numbers of `SHAPES`, [m] or the scale of a mesh along its axes.
-    """
-
-    link: str
-    origin: Pose
-    shape: str
-    size: tuple[float, ...]
-    file: str
-
-
 SHAPES: Mapping[str, Mapping[str, int]] = {
     "mesh": {"scale": 3},
     "box": {"size": 3},
     "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
     "sphere": {"radius": 1},
 }
-"""What a link may look like: elements of <geometry>, and their attributes with so many numbers."""
+"""Elements of <geometry>, and their attributes with so many numbers: the sizes of `Shape`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,8 +430,24 @@ def _set_rotor(element: _Element, joints: dict[str, UrdfJoint], name: str, inert
     joints[name] = replace(joint, rotor_inertia=reflected_inertia(inertia, gear_ratio))
 
 
-def find_visuals(urdf: str, where: str) -> tuple[list[UrdfVisual], list[tuple[str, RobotFileError]]]:
-    """What is seen of the links of a URDF text, and with their links the complaints about what cannot be.
+def inertial_element(body: Inertia, number: Callable[[float], str] = lambda value: repr(float(value))) -> Any:
+    """Write the inertia of a link as its element <inertial>, about its CoM in the axes of the link.
+
+    Args:
+        body: In the frame of the link.
+        number: Writes a number.
+    """
+    element, values = etree.Element("inertial"), [number(float(value)) for value in body.dyn]
+    etree.SubElement(element, "origin", xyz=" ".join(values[1:4]), rpy="0 0 0")
+    etree.SubElement(element, "mass", value=values[0])
+    etree.SubElement(
+        element, "inertia", {key.lower(): value for key, value in zip(DYN_NAMES[4:], values[4:], strict=True)}
+    )
+    return element
+
+
+def find_shapes(urdf: str, where: str) -> tuple[list[Shape], list[tuple[str, RobotFileError]]]:
+    """Read the shapes of the links of a URDF text, and with their links the complaints about what cannot be.
 
     Raises:
         RobotFileError: if the text is no XML.
@@ -452,15 +455,18 @@ def find_visuals(urdf: str, where: str) -> tuple[list[UrdfVisual], list[tuple[st
     found, complaints = [], []
     for link in _Element(parse_xml(urdf, where), where).children("link"):
         name = link.text("name")
-        for visual in link.children("visual"):
+        for element in link.children():
+            if element.tag not in ("visual", "collision"):
+                continue
             try:
-                found.append(_read_visual(visual, name))
+                found.append(_read_shape(element, name))
             except RobotFileError as error:
-                complaints.append((name, error))
+                if element.tag == "visual":
+                    complaints.append((name, error))
     return found, complaints
 
 
-def _read_visual(element: _Element, link: str) -> UrdfVisual:
+def _read_shape(element: _Element, link: str) -> Shape:
     shape = next(element.required("geometry").children(), None)
     if shape is None or shape.tag not in SHAPES:
         valid = ", ".join(f"<{name}>" for name in SHAPES)
@@ -470,16 +476,5 @@ def _read_visual(element: _Element, link: str) -> UrdfVisual:
     size = tuple(x for name, count in SHAPES[shape.tag].items() for x in shape.vector(name, count, default))
     if not all(x != 0.0 if is_mesh else x > 0.0 for x in size):
         shape.fail(f"the size {size}", "no zeros" if is_mesh else "greater than zero")
-    return UrdfVisual(link, _pose(element.one("origin")), shape.tag, size, shape.text("filename") if is_mesh else "")
-
-
-def described_rotors(urdf: str, where: str) -> dict[str, float]:
-    """Reflected rotor inertias that a URDF text states, by joint [kg·m² or kg].
-
-    Raises:
-        RobotFileError: for a rotor, or another element, that cannot be.
-    """
-    if not re.search(r"<rotor\b|:rotor_inertia\b", urdf):  # MuJoCo reads more texts than the model's reader takes
-        return {}
-    joints = parse_urdf(urdf, where).joints.values()
-    return {joint.name: joint.rotor_inertia for joint in joints if joint.rotor_inertia is not None}
+    file = shape.text("filename") if is_mesh else ""
+    return Shape(link, element.tag == "collision", _pose(element.one("origin")), shape.tag, size, file)

@@ -18,8 +18,8 @@ from watchdog import watched
 from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
-from thunder_dynamics.readers.urdf import read_links
-from thunder_dynamics.readers.urdf_elements import find_visuals
+from thunder_dynamics.readers.urdf import read_assembly
+from thunder_dynamics.readers.urdf_elements import find_shapes
 
 BODY = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/><mass value="2"/>
     <inertia ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>"""
@@ -449,8 +449,8 @@ def test_a_mutated_file_loads_or_raises_our_own_error(edits: list[tuple[int, int
 def test_links_are_read_as_they_are_in_the_file(tmp_path: Path) -> None:
     """None merged, whatever the end effector is; those that do not move are said."""
     (tmp_path / "arm.urdf").write_text(URDF)
-    links = read_links(tmp_path / "arm.urdf", {"locked_joints": {"slide": 0.1}, "ee_link": None})
-    assert links.text == URDF and links.base not in links.model.link_names
+    links = read_assembly(tmp_path / "arm.urdf", {"locked_joints": {"slide": 0.1}, "ee_link": None})
+    assert links.base not in links.model.link_names
     names = set(re.findall('<link name="([^"]*)"', URDF))
     assert {links.base, *links.model.link_names} == names
     assert links.held["slide"] == (0.1,)
@@ -460,17 +460,19 @@ def test_links_are_read_as_they_are_in_the_file(tmp_path: Path) -> None:
 VISUAL = """<robot name="a"><link name="base"/><link name="arm">
 <visual><origin xyz="1 2 3" rpy="0 0 0.5"/><geometry><mesh filename="a.stl" scale="1 -1 2"/></geometry></visual>
 <visual><geometry><cylinder radius="0.1" length="0.2"/></geometry></visual>
+<collision><geometry><capsule radius="0.3" length="0.4"/></geometry></collision>
 </link></robot>"""
 
 
 def test_visuals_are_read_with_their_origin_and_size() -> None:
-    (first, second), complaints = find_visuals(VISUAL, "a.urdf")
+    (first, second, third), complaints = find_shapes(VISUAL, "a.urdf")
     assert complaints == []
-    assert (first.link, first.shape, first.size, first.file) == ("arm", "mesh", (1.0, -1.0, 2.0), "a.stl")
+    assert (first.link, first.kind, first.size, first.file) == ("arm", "mesh", (1.0, -1.0, 2.0), "a.stl")
     np.testing.assert_allclose(first.origin.translation, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(first.origin.rotation[:2, 0], [math.cos(0.5), math.sin(0.5)])
-    assert (second.shape, second.size, second.file) == ("cylinder", (0.1, 0.2), "")
+    assert (second.kind, second.size, second.file) == ("cylinder", (0.1, 0.2), "")
     np.testing.assert_array_equal(second.origin.rotation, np.eye(3))
+    assert (third.collides, third.kind, third.size) == (True, "capsule", (0.3, 0.4)) and not first.collides
 
 
 @pytest.mark.parametrize(
@@ -485,6 +487,6 @@ def test_visuals_are_read_with_their_origin_and_size() -> None:
     ],
 )
 def test_a_visual_that_cannot_be_is_a_complaint_beside_the_others(old: str, new: str, what: str) -> None:
-    found, ((link, error),) = find_visuals(VISUAL.replace(old, new), "a.urdf")
-    assert [one.shape for one in found] == ["mesh"] and link == "arm"
+    found, ((link, error),) = find_shapes(VISUAL.replace(old, new), "a.urdf")
+    assert [one.kind for one in found] == ["mesh", "capsule"] and link == "arm"
     assert str(error).startswith("a.urdf:") and what in str(error)

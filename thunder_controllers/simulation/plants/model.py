@@ -38,7 +38,7 @@ class ModelPlant(Plant):
     limits saturate the motors. o are the effort offsets. See `Plant`.
 
     Args:
-        model: The true robot: joints in the controller's order; gravity is that of the options, not of the model.
+        model: The true robot: joints in the controller's order.
 
     Raises:
         BuildError: if the model's library cannot be compiled.
@@ -61,6 +61,7 @@ class ModelPlant(Plant):
         super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
         self._check(model)
         self.robot = _true_model(model, self.options, where)
+        self.g0 = self.robot.gravity
         self.ee_link = self.options.ee_link or model.link_names[model.ee_link]
         named = [self.ee_link, *self.options.inertia, *(payload.link for payload in self.options.payloads)]
         named += [fault.link for fault in self.options.faults if isinstance(fault, Push)]
@@ -362,7 +363,7 @@ def joint_friction(model: RobotModel) -> FloatArray:
 def _true_model(model: RobotModel, options: PlantOptions, where: str) -> RobotModel:
     """The robot with gravity and friction of the options, of numbers."""
     links = model.links if options.friction is None else _rubbed(model, options.friction, where)
-    return replace(model, links=links, gravity=options.gravity, symbolic={})
+    return replace(model, links=links, gravity=options.gravity or model.gravity, symbolic={})
 
 
 def _bodies(robot: RobotModel) -> RobotModel:

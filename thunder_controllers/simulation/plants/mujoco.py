@@ -30,15 +30,16 @@ from thunder_controllers.simulation.plants.springs import Springs
 from thunder_dynamics.errors import ScenarioError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Elasticity
+from thunder_dynamics.locking import Assembly
 
 
 class MujocoPlant(Plant):
-    """A robot from URDF text with one torque motor per joint, gravity on; see `Plant`.
+    """A robot with one torque motor per joint, gravity on; see `Plant`.
 
     Effort limits of the description saturate the motors.
 
     Args:
-        urdf: The description (expand xacro first), of the controller's joints and no other.
+        assembly: The robot, in which the controller's joints move and no other.
         rotors: Reflected rotor inertias of the robot file, shape (n,) [kg·m² or kg]; 0 or NaN where it has none.
         elastic: Which of the robot file's joints are elastic, by name. `rotors` has Mm of their motors.
 
@@ -48,7 +49,7 @@ class MujocoPlant(Plant):
 
     def __init__(
         self,
-        urdf: str,
+        assembly: Assembly,
         joints: Sequence[str],
         period: float,
         options: PlantOptions | None = None,
@@ -62,7 +63,8 @@ class MujocoPlant(Plant):
         options = options or PlantOptions()
         super().__init__(joints, period, options, seed=seed, gravity_compensated=gravity_compensated, where=where)
         self._parts = 1
-        self._spec = build_spec(urdf, self.joints, where, self.options.contacts)
+        self.g0 = self.options.gravity or assembly.model.gravity
+        self._spec = build_spec(assembly, self.joints, where, self.options.contacts)
         self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
         self._set_integration()
         self.offsets = self._effort_offsets(np.zeros(self.n))
@@ -99,14 +101,14 @@ class MujocoPlant(Plant):
     def _compile_described(self) -> tuple[Any, Any]:
         """The robot that its own compensation of gravity knows."""
         spec = self._spec.copy()
-        spec.option.gravity = self.options.firmware.gravity or self.options.gravity
+        spec.option.gravity = self.options.firmware.gravity or self.g0
         return compile_spec(spec, self.where)
 
     def _set_integration(self) -> None:
         option = self._spec.option
         option.timestep = self.timestep
         option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{self.options.integrator.upper()}")
-        option.gravity = self.options.gravity
+        option.gravity = self.g0
 
     def _bind(self, model: Any, data: Any) -> None:
         """Take over a compiled model; keep views, as each attribute access of MuJoCo's objects makes a new array."""

@@ -1,61 +1,56 @@
-"""URDF text → MuJoCo model with torque motors, and rigid-body inertias in and out of it."""
+"""Links of a robot → MuJoCo model with torque motors, and rigid-body inertias in and out of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
-from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import FloatArray
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, nearest, option
+from thunder_controllers.mesh import find_file, read_mesh, scaled
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest, option
 from thunder_dynamics.inertia import Inertia
-from thunder_dynamics.joints import Elasticity
-from thunder_dynamics.readers.urdf_elements import parse_xml
+from thunder_dynamics.joints import Elasticity, Limits, Pose
+from thunder_dynamics.locking import Assembly, Shape, locked_pose
+from thunder_dynamics.model import Link
 
 TERMS = 3
 """Number of terms of the polynomials that stiffness and damping of MuJoCo's joints and tendons are."""
 
+MOST_TRIANGLES = 4000
+"""Of a mesh that collides, whose convex hull counts."""
 
-def read_spec(urdf: str, where: str, contacts: bool = False) -> Any:
-    """Parse a URDF into an `MjSpec` without what the dynamics do not need, so that no mesh file is looked for.
-
-    Raises:
-        ScenarioError: if the text is no XML, has a document type, is no <robot> (MuJoCo's own format names files), or
-            MuJoCo cannot read it.
-    """
-    try:
-        root = parse_xml(urdf, where)
-    except RobotFileError as error:
-        raise ScenarioError(error.what, where=error.where, valid=error.valid) from error
-    if root.tag != "robot":
-        raise ScenarioError(f"the top-level element is <{root.tag}>", where=where, valid="<robot>")
-    etree.strip_elements(root, "visual", *(() if contacts else ("collision",)), with_tail=False)
-    try:
-        return mujoco.MjSpec.from_string(etree.tostring(root, encoding="unicode"))
-    except ValueError as error:
-        raise ScenarioError(f"MuJoCo cannot read it: {_one_line(error)}", where=where, valid="a URDF") from error
+FARTHEST = 1e6
+"""End of a range that is limited on one side alone [rad or m]."""
 
 
-def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> Any:
-    """Parse a URDF into an `MjSpec` with one torque motor per joint, named as the joint, in the order of `joints`.
+def build_spec(assembly: Assembly, joints: Sequence[str], where: str, contacts: bool) -> Any:
+    """Build an `MjSpec` with one torque motor per joint, named as the joint, in the order of `joints`.
 
-    Static links stay bodies of their own, so that payloads and end effectors find them by name. They have no inertia,
-    which nothing feels, and which in many files is none of a body.
+    The world is that of the model. The base link is fixed in it, or the first joint moves what hangs on it. Links that
+    are held stay bodies of their own, so that payloads and end effectors find them by name; what the base holds has no
+    inertia, which nothing feels, and which in many files is none of a body. Effort limits saturate the motors.
 
     Raises:
-        ScenarioError: if MuJoCo cannot read it, or its joints are not `joints`.
+        ScenarioError: if the joints that move are not `joints`, one has several positions or follows another one, or a
+            mesh that collides cannot be read.
     """
-    spec = read_spec(urdf, where, contacts)
-    found = [joint.name for joint in spec.joints]
-    if sorted(found) != sorted(joints):
+    if sorted(assembly.joint_names) != sorted(joints):
         valid = f"the controller's: {', '.join(joints)}; others fixed, or locked by {option('locked_joints')}"
-        raise ScenarioError(f"the plant's joints are {', '.join(found)}", where=where, valid=valid)
-    spec.compiler.fusestatic = False
-    _leave_out_static_inertias(spec.worldbody)
+        raise ScenarioError(f"the plant's joints are {', '.join(assembly.joint_names)}", where=where, valid=valid)
+    spec = mujoco.MjSpec()
+    spec.modelname = assembly.model.name
+    spec.compiler.degree, spec.compiler.fusestatic = False, False
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    bodies = _add_links(spec, assembly, where)
+    for shape in assembly.shapes if contacts else ():
+        if shape.collides and shape.link in bodies:
+            _add_shape(spec, bodies[shape.link], shape, where)
     for name in joints:
         motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         motor.set_to_motor()
@@ -66,16 +61,75 @@ def build_spec(urdf: str, joints: Sequence[str], where: str, contacts: bool) -> 
     return spec
 
 
-def _leave_out_static_inertias(parent: Any) -> None:
-    for body in parent.bodies:
-        if not body.joints:
-            body.explicitinertial, body.mass, body.inertia, body.fullinertia = (
-                False,
-                0.0,
-                np.zeros(3),
-                np.full(6, np.nan),
-            )
-            _leave_out_static_inertias(body)
+def _add_links(spec: Any, assembly: Assembly, where: str) -> dict[str, Any]:
+    """Add a body for the base and each link, with its joint where it moves, its inertia where something moves it."""
+    model, moving = assembly.model, set[str]()
+    names = (assembly.base, *model.link_names)
+    root = spec.worldbody.add_body(name=_body_name(names[0]), **_placed(model.base.pose))
+    bodies = {names[0]: root}
+    for link, name in zip(model.links, names[1:], strict=True):
+        parent, joint = names[link.parent + 1], link.joint
+        is_held = joint.name in assembly.held
+        still = replace(joint, limits=Limits())
+        pose = locked_pose(still, assembly.held[joint.name], where) if is_held else joint.placement
+        bodies[name] = body = bodies[parent].add_body(name=_body_name(name), **_placed(pose))
+        if not is_held:
+            _add_joint(body, link, where)
+        if not is_held or parent in moving:
+            moving.add(name)
+            set_inertia(body, link.inertia)
+    return bodies
+
+
+def _body_name(link: str) -> str:
+    """Return the body's name, which is the link's; MuJoCo keeps `world` for its own."""
+    return f"{link}_link" if link == "world" else link
+
+
+def _placed(pose: Pose) -> dict[str, Any]:
+    quaternion = Rotation.from_matrix(pose.rotation).as_quat()[[3, 0, 1, 2]]
+    return {"pos": pose.translation, "quat": quaternion}
+
+
+JOINTS = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
+"""Kinds of joints that MuJoCo has a motor for."""
+
+
+def _add_joint(body: Any, link: Link, where: str) -> None:
+    joint, limits = link.joint, link.joint.limits
+    if joint.kind.name not in JOINTS or joint.coupling is not None:
+        what = f"joint {joint.name} {'follows another' if joint.coupling else f'is {joint.kind.name}'}"
+        raise ScenarioError(what, where=where, valid="joints of one position of their own, or engine: model")
+    added = body.add_joint(name=joint.name, type=JOINTS[joint.kind.name], axis=joint.axis)
+    if len(link.friction) > TERMS:
+        what = f"{len(link.friction)} terms of friction of joint {joint.name}"
+        raise ScenarioError(what, where=where, valid=f"{TERMS} at most, or engine: model")
+    added.damping = np.pad(link.friction, (0, TERMS - len(link.friction)))
+    added.frictionloss = link.coulomb
+    on, off = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
+    added.limited = on if np.isfinite([limits.lower, limits.upper]).any() else off
+    if added.limited == on:
+        added.range = np.clip([limits.lower, limits.upper], -FARTHEST, FARTHEST)
+    added.actfrclimited = on if np.isfinite(limits.effort) else off
+    if added.actfrclimited == on:
+        added.actfrcrange = -limits.effort, limits.effort
+
+
+def _add_shape(spec: Any, body: Any, shape: Shape, where: str) -> None:
+    """Add what a link touches others with; of a mesh MuJoCo takes the convex hull."""
+    if shape.kind == "mesh":
+        mesh = scaled(read_mesh(find_file(shape.file, Path(where), {}), MOST_TRIANGLES), shape.size)
+        name = f"collision_{len(spec.meshes)}"
+        spec.add_mesh(name=name, uservert=mesh.vertices.ravel(), userface=mesh.faces.ravel())
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, **_placed(shape.origin))
+        return
+    size = np.array(shape.size, dtype=float)
+    if shape.kind == "box":
+        size = 0.5 * size
+    elif shape.kind in ("cylinder", "capsule"):
+        size = size * (1.0, 0.5)
+    geom = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.kind.upper()}")
+    body.add_geom(type=geom, size=np.pad(size, (0, 3 - len(size))), **_placed(shape.origin))
 
 
 def set_offsets(spec: Any, offsets: Mapping[str, float]) -> None:

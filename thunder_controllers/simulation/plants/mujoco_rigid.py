@@ -16,13 +16,14 @@ from thunder_controllers.simulation.plants.mujoco_model import (
     set_inertia,
 )
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.locking import Assembly
 
 
 class RigidModel:
     """A serial arm of rigid links, evaluated at one state at a time.
 
     Args:
-        urdf: The description (expand xacro first), of these joints and no other.
+        assembly: The robot, in which these joints move and no other.
         joints: From the base to the tip.
         tip: Link that carries the load, and whose frame is the tip's.
         where: Named in errors.
@@ -35,9 +36,10 @@ class RigidModel:
         ScenarioError, NameNotFoundError: if it cannot be made of the description.
     """
 
-    def __init__(self, urdf: str, joints: Sequence[str], tip: str, where: str) -> None:
+    def __init__(self, assembly: Assembly, joints: Sequence[str], tip: str, where: str) -> None:
         self._where = where
-        self._spec = build_spec(urdf, joints, where, contacts=False)
+        self._spec = build_spec(assembly, joints, where, contacts=False)
+        self._spec.option.gravity = assembly.model.gravity
         self._tip = tip
         body_named(self._spec, tip, where)
         self._compile()

@@ -50,6 +50,9 @@ class Plant(ABC):
     ee_link: str
     """Link whose frame is the end effector."""
 
+    g0: tuple[float, float, float]
+    """Gravity in the world frame, (3,) [m/s²]."""
+
     drive_gain: FloatArray
     """What drives give of what they are told, (n,) [1]."""
 
@@ -305,7 +308,7 @@ class Plant(ABC):
         added, load = self._described_gravity(), self.options.firmware.load
         if load is None:
             return added
-        mechanics, gravity = self._mechanics(), self.options.firmware.gravity or self.options.gravity
+        mechanics, gravity = self._mechanics(), self.options.firmware.gravity or self.g0
         weight = load.mass * np.array(gravity)
         arm = mechanics.motion_of(load.link).rotation @ np.array(load.com)
         return added - mechanics.effort_of(load.link, np.concatenate([weight, np.cross(arm, weight)]))

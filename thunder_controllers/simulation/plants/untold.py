@@ -42,7 +42,7 @@ def find_untold(plant: Plant, model: RobotModel, law: str, options: Mapping[str,
     if (gain := plant.drive_gain).min() < 1.0 or gain.max() > 1.0:
         text = f"the plant's drives give {gain.min():g} to {gain.max():g} of what is commanded (plant.drive_gain)"
         notes.append(Note("plant_gain", f"{text}, and no law is told of it"))
-    known, true = np.array(model.gravity), np.array(plant.options.gravity)
+    known, true = np.array(model.gravity), np.array(plant.g0)
     if np.abs(known - true).max() > GRAVITY_TOLERANCE:
         text = (
             f"the plant's gravity is {true.tolist()} m/s², that of the controller's robot {known.tolist()}: "
