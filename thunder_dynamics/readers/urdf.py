@@ -29,7 +29,7 @@ from thunder_dynamics.readers.urdf_elements import MOVABLE, UrdfJoint, UrdfRobot
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
-from thunder_dynamics.storage.door import read_text
+from thunder_dynamics.storage.door import read_xml_text
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that moves a floating base."""
@@ -96,7 +96,7 @@ def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
     if path.suffix.lower() != ".xacro":
-        return take_options(UrdfOptions, options, where=str(path)), read_text(path, RobotFileError)
+        return take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
     chosen = take_options(XacroOptions, options, where=str(path))
     return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
+from xml.sax.saxutils import escape
 
 import numpy as np
 from lxml import etree
@@ -152,11 +153,14 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
 
 
 def parse_xml(text: str, where: str) -> etree._Element:
-    """Parse an XML text without DOCTYPE, which a comment has not either.
+    """Parse an XML text without DOCTYPE; namespaces need not be declared, and one without prefix is dropped.
+
+    Comments may hold dashes, and the declaration may follow them or blank lines.
 
     Raises:
         RobotFileError: with file and line, for anything else.
     """
+    text = _SKIPPED.sub(_plain, text)
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
     if len(data) > TEXT.largest:
         raise RobotFileError("the text is too large", where=where, valid=f"at most {TEXT.largest >> 10} KiB")
@@ -164,13 +168,34 @@ def parse_xml(text: str, where: str) -> etree._Element:
     if doctype:
         place = f"{where}:{before.count(chr(10)) + 1}"
         raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
-    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     try:
-        return etree.fromstring(data, parser)
+        root = etree.fromstring(data, parser)
+        wrong = [(entry.line, entry.message) for entry in parser.error_log if entry.domain not in _TOLERATED]
     except etree.XMLSyntaxError as error:
-        line = error.position[0] if error.position else 1
-        what = f"no well-formed XML ({error.msg})"
-        raise RobotFileError(what, where=f"{where}:{line}", valid="XML without DTD and entities") from error
+        root, wrong = None, [(error.position[0] if error.position else 1, error.msg)]
+    if wrong or root is None:
+        line, reason = wrong[0] if wrong else (1, "no element")
+        what, place = f"no well-formed XML ({reason})", f"{where}:{line}"
+        raise RobotFileError(what, where=place, valid="XML without DTD and entities")
+    for element in root.iter(etree.Element):
+        if element.prefix is None and element.tag.startswith("{"):
+            element.tag = etree.QName(element).localname
+    return root
+
+
+_TOLERATED = (etree.ErrorDomains.NAMESPACE,)
+"""Complaints of the parser that refuse no file: of prefixes that nobody has declared."""
+
+_SKIPPED = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+"""Comments, instructions and verbatim text of XML, closed or not."""
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Return what stands for a match of `_SKIPPED` in a text of as many lines: nothing, or escaped text."""
+    if not found[0].endswith(("-->", "?>", "]]>")):
+        return found[0]
+    return " " + "\n" * found[0].count("\n") if found[1] is None else escape(found[1])
 
 
 class _Element:
@@ -186,7 +211,7 @@ class _Element:
         for known in ("xacro", "drake"):
             if name.namespace is not None and known in name.namespace:
                 return f"{known}:{name.localname}"
-        return str(self._element.tag)
+        return name.localname if name.namespace is None else f"{self._element.prefix}:{name.localname}"
 
     @property
     def where(self) -> str:
