@@ -123,7 +123,8 @@ def read_xml_text(path: Path, error: type[ThunderError]) -> str:
         except LookupError:
             known = ""
         if not _ENCODINGS.fullmatch(known):
-            raise error(f"the encoding '{encoding}'", where=str(path), valid="UTF-8, UTF-16, ISO-8859-1 or another text")
+            valid = "UTF-8, UTF-16, ISO-8859-1, or another of plain text"
+            raise error(f"the encoding '{encoding}'", where=str(path), valid=valid)
         # Its declaration was read byte by byte: it is no UTF-16, whatever it says.
         encoding = "utf-8" if known.startswith("utf-16") else known
     return _decoded(data, encoding or "utf-8", path, TEXT, error)
