@@ -41,7 +41,7 @@ END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-
 
 _LETTER = r"A-Za-z0-9_\u00a1-\U0010ffff"
 
-ENTITY_NAME = re.compile(rf"(?!.{{128}})[{_LETTER}](?:[{_LETTER}./+()\-]|[: ](?=[{_LETTER}]))*")
+ENTITY_NAME = re.compile(rf"(?!.{{128}})[{_LETTER}](?:[{_LETTER}./+()\-]|[: ](?=[{_LETTER}(]))*")
 """What a link or joint may be called, if it is printable: it becomes a C string, and `plain_name` a part of C names."""
 
 ENTITY_BYTES = 255
@@ -588,12 +588,13 @@ def is_entity_name(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """Return a name in ASCII letters and digits with `_` between words, for names of functions: `Größe 1` is Groe_1.
+    """Return a name in ASCII letters and digits with `_` between words, for names of functions: `bras supérieur` is bras_superieur.
 
-    Marks are dropped, and other letters become their code points: u5927 is 大.
+    Accents are dropped, and other letters become their code points: u5927 is 大.
     """
-    letters = (c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return "_".join(re.findall(r"[A-Za-z0-9]+", "".join(c if c.isascii() else f"u{ord(c):x}" for c in letters)))
+    kept = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
+    plain = (f"u{ord(c):x}" if not c.isascii() and unicodedata.category(c)[0] in "LMN" else c for c in kept)
+    return "_".join(re.findall(r"[A-Za-z0-9]+", "".join(plain)))
 
 
 def check_robot_name(name: str, where: str) -> None:

@@ -547,14 +547,15 @@ def _unused_parts(root: _Element) -> Iterator[tuple[type[RobotFileWarning], str]
     while queue:
         element = queue.popleft()
         attributes, children = _DIALECTS[element.tag]
-        unused = [name for name in element.attributes() if name not in attributes and not _PREFIX.search(name)]
+        others = [name for name in element.attributes() if name not in attributes and not _PREFIX.search(name)]
+        unused = [(element, name) for name in others]
         for child in element.children():
             if child.tag in children or _PREFIX.search(child.tag) or (element is root and _LOOP.search(child.tag)):
                 queue += [child] if child.tag in _DIALECTS else []
             else:
-                unused.append(f"<{child.tag}>")
+                unused.append((child, f"<{child.tag}>"))
         if unused:
-            found.setdefault(element.tag, []).extend((element.where, name, str(element.line)) for name in unused)
+            found.setdefault(element.tag, []).extend((part.where, name, str(part.line)) for part, name in unused)
     for tag, parts in found.items():
         names, lines = (listed([*dict.fromkeys(part[k] for part in parts)]) for k in (1, 2))
         known = nearest(parts[0][1].strip("<>"), (*_DIALECTS[tag][1], *_DIALECTS[tag][0]))
