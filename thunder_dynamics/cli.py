@@ -23,12 +23,13 @@ from thunder_dynamics.errors import (
     LawError,
     MissingLibraryError,
     NameNotFoundError,
+    RobotFileWarning,
     ThunderError,
     loaded,
     nearest,
     spelled,
 )
-from thunder_dynamics.readers import InconsistentInertiaWarning, load_model, named_robots
+from thunder_dynamics.readers import load_model, named_robots
 from thunder_dynamics.readers.command_options import named_values, reading_options
 from thunder_dynamics.storage.door import TEXT, read_bytes
 from thunder_dynamics.version import __version__
@@ -214,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit status 0, or 2 with one message on standard error."""
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("always", category=InconsistentInertiaWarning)
+            warnings.filterwarnings("always", category=RobotFileWarning)
             warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
             thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
     except Exception as error:  # noqa: BLE001 – what is behind it matters, not its kind

@@ -85,7 +85,23 @@ def files_beside(path: Path) -> str:
     return f"a file of {path.parent}: {nearest(path.name, names)}"
 
 
-class InconsistentInertiaWarning(UserWarning):
+class RobotFileWarning(UserWarning):
+    """A robot description says something that the model does not have, or not as it is written."""
+
+
+class UnusedElementWarning(RobotFileWarning):
+    """An element or attribute of a robot description is not used, and nobody is known to use it."""
+
+
+class IgnoredLimitWarning(RobotFileWarning):
+    """A limit beyond reason counts as none."""
+
+
+class OpenLoopWarning(RobotFileWarning):
+    """A constraint that closes a kinematic loop is left out: the model is a tree."""
+
+
+class InconsistentInertiaWarning(RobotFileWarning):
     """Inertial parameters of links belong to no rigid body, and `allow_inconsistent` let them pass."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,8 +39,13 @@ IDENTIFIER = re.compile(r"(?!.{64})[A-Za-z](_?[A-Za-z0-9])*")
 END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-9](_?[A-Za-z0-9])*")
 """What a further end effector may be called: it becomes part of names of functions, such as J_<name>_dot."""
 
-ENTITY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]{0,126}")
-"""What a link or joint may be called: it becomes a C string and a topic name."""
+_LETTER = r"A-Za-z0-9_\u00a1-\U0010ffff"
+
+ENTITY_NAME = re.compile(rf"(?!.{{128}})[{_LETTER}](?:[{_LETTER}./+()\-]|[: ](?=[{_LETTER}(]))*")
+"""What a link or joint may be called, if it is printable: it becomes a C string, and `plain_name` a part of C names."""
+
+ENTITY_BYTES = 255
+"""Bytes of such a name in UTF-8, which the host bounds."""
 
 SINGLE_JOINTS = "joints with one position and its rate, of their own; lock or leave out the others"
 """What messages say of a robot that has others."""
@@ -256,9 +262,8 @@ class RobotModel:
                 raise ModelError("links have friction of different orders", where=link.name, valid="one order for all")
         for kind, names in (("link", self.link_names), ("joint", self.joint_names)):
             for entity in names:
-                if not ENTITY_NAME.fullmatch(entity):
-                    valid = f"a match of {ENTITY_NAME.pattern}"
-                    raise ModelError(f"{kind} name {entity!r}", where=self.name, valid=valid)
+                if not is_entity_name(entity):
+                    raise ModelError(f"{kind} name {entity!r}", where=self.name, valid=ENTITY_NAMES)
             if len(set(names)) != len(names):
                 raise ModelError(f"two {kind}s share a name", where=self.name, valid="unique names")
 
@@ -571,6 +576,25 @@ def _row(link: Link) -> tuple[str, ...]:
     joint, limits = link.joint, link.joint.limits
     values = (limits.lower, limits.upper, limits.velocity, limits.effort, link.inertia.mass)
     return (joint.name, link.name, joint.type_name, *(f"{x:.4g}" if np.isfinite(x) else "–" for x in values))
+
+
+ENTITY_NAMES = "1 to 127 letters or digits of any script or _, among them . / - + ( ), single spaces and colons"
+"""What messages say of names of links and joints."""
+
+
+def is_entity_name(name: str) -> bool:
+    """Return whether a link or joint may have a name: no quotes, control characters or others that code could run."""
+    return bool(ENTITY_NAME.fullmatch(name)) and name.isprintable() and len(name.encode()) <= ENTITY_BYTES
+
+
+def plain_name(name: str) -> str:
+    """Return a name in ASCII letters and digits with `_` between words, for names of functions: `bras supérieur` is bras_superieur.
+
+    Accents are dropped, and other letters become their code points: u5927 is 大.
+    """
+    kept = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
+    plain = (f"u{ord(c):x}" if not c.isascii() and unicodedata.category(c)[0] in "LMN" else c for c in kept)
+    return "_".join(re.findall(r"[A-Za-z0-9]+", "".join(plain)))
 
 
 def check_robot_name(name: str, where: str) -> None:

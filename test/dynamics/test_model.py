@@ -24,6 +24,7 @@ from thunder_dynamics.model import (
     Pose,
     RobotModel,
     check_robot_name,
+    plain_name,
 )
 
 
@@ -141,12 +142,32 @@ def test_c_identifiers_are_robot_names(name: str) -> None:
     assert name not in C_KEYWORDS and replace(chain("a"), name=name).name == name
 
 
-@pytest.mark.parametrize("name", ["", 'say "hi"', "a*/b", "a\nb", "$(id)", "ελ", "a b", "a" * 128])
-def test_names_of_links_and_joints_are_plain(name: str) -> None:
-    with pytest.raises(ModelError, match="arm: link name .*; valid: a match of"):
+REFUSED = ["", 'say "hi"', "a*/b", "a\nb", "$(id)", " a", "a ", "a  b", "a: b", "a:", "-a", "a" * 128, "大" * 86]
+INVISIBLE = ["a\u202eb", "a\u00a0b", "a\u200bb", "\ufeffa", "a\x85b", "a\u2028b"]
+
+
+@pytest.mark.parametrize("name", REFUSED + INVISIBLE)
+def test_names_of_links_and_joints_hold_nothing_that_code_could_run_or_nobody_sees(name: str) -> None:
+    with pytest.raises(ModelError, match="arm: link name .*; valid: 1 to 127 letters"):
         chain(name)
-    with pytest.raises(ModelError, match="arm: joint name .*; valid: a match of"):
+    with pytest.raises(ModelError, match="arm: joint name .*; valid: 1 to 127 letters"):
         RobotModel("arm", (Link("a", -1, joint(name)),))
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("upper arm", "upper_arm"),
+        ("Body1:1", "Body1_1"),
+        ("大臂", "u5927u81c2"),
+        ("bras supérieur", "bras_superieur"),
+        ("हाथ", "u939u93eu925"),
+        ("arm/l-1 (left)", "arm_l_1_left"),
+    ],
+)
+def test_names_of_any_script_have_a_plain_one_for_code(name: str, plain: str) -> None:
+    assert chain(name).link_names == (name,)
+    assert plain_name(name) == plain
 
 
 def test_a_name_stands_once() -> None:

@@ -8,6 +8,16 @@ from __future__ import annotations
 NUMBER = 1e15
 """Magnitude of physical quantities, so that their products stay finite."""
 
+EFFORT = 2e4
+"""Largest effort limit [N·m or N]. The base joints of the heaviest arms that are sold have some 1.5e4 N·m; files write
+5e4 or 1e9 where nobody knows one."""
+
+VELOCITY = 1e4
+"""Largest velocity limit [rad/s or m/s]: spindles turn so fast, joints do not."""
+
+POSITION = 1e6
+"""Largest position limit [rad or m]."""
+
 DEPTH = 20
 """Levels of nesting in YAML; the schema needs five."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from thunder_dynamics.errors import (
@@ -25,8 +25,9 @@ from thunder_dynamics.errors import (
     option,
 )
 from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.joints import JointKind
 from thunder_dynamics.locking import lock_joints
-from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAME, IDENTIFIER, Drive, RobotModel
+from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAMES, IDENTIFIER, Drive, RobotModel, is_entity_name, plain_name
 from thunder_dynamics.readers.fields import Strict, complaint
 from thunder_dynamics.readers.limits import NUMBER
 from thunder_dynamics.readers.yaml_text import parse_yaml
@@ -155,6 +156,33 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
         raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
 
 
+def settle_first_links(model: RobotModel, where: Mapping[str, str]) -> RobotModel:
+    """Replace inertias that no rigid body has where only their moment about a fixed axis acts, and warn once.
+
+    The first link of an arm on a fixed base turns about an axis n that does not move: of its inertia I about the CoM,
+    only nᵀ I n acts, so it becomes (nᵀ I n) 1; nothing of it acts where the link slides, so it becomes zero. M, C, G
+    and their regressors with the parameters stay as they are in the file.
+
+    Args:
+        model: Has a fixed base.
+        where: Place in the file of every link, by name.
+    """
+    settled: dict[str, Inertia] = {}
+    for link in (link for link in model.links if link.parent < 0 and not link.inertia.is_consistent):
+        axis, body = np.array(link.joint.axis), link.inertia
+        moments = {JointKind.REVOLUTE: float(axis @ body.inertia_com @ axis), JointKind.PRISMATIC: 0.0}
+        moment = moments.get(link.joint.kind, -1.0)
+        if body.mass >= 0.0 and moment >= 0.0:
+            settled[link.name] = Inertia(body.mass, body.com, moment * np.eye(3))
+    if settled:
+        names = listed(list(settled))
+        what = f"the inertia of {names} is no rigid body's; only its moment about the axis of the first joint acts"
+        warnings.warn(f"{where[next(iter(settled))]}: {what}", InconsistentInertiaWarning, stacklevel=3)
+    for name, body in settled.items():
+        model = model.with_inertia(name, body)
+    return model
+
+
 def check_bodies(bodies: Iterable[tuple[str, str, Inertia]], allow_inconsistent: bool) -> None:
     """Raise unless rigid bodies have these parameters: one complaint of them all, or if allowed one warning.
 
@@ -190,13 +218,13 @@ def note_placeholders(bodies: Sequence[tuple[str, str]]) -> None:
 
 def check_entity_name(name: str, kind: str, where: str) -> None:
     """Raise `RobotFileError` unless a link or joint may be called `name`."""
-    if not ENTITY_NAME.fullmatch(name):
-        raise RobotFileError(f"{kind} name {name!r}", where=where, valid=f"a match of {ENTITY_NAME.pattern}")
+    if not is_entity_name(name):
+        raise RobotFileError(f"{kind} name {name!r}", where=where, valid=ENTITY_NAMES)
 
 
 def robot_identifier(name: str) -> str:
     """The C identifier for the name that a file gives its robot: `my-arm 2` is my_arm_2, `7dof` robot_7dof."""
-    words = "_".join(re.findall(r"[A-Za-z0-9]+", name))[:50].rstrip("_")
+    words = plain_name(name)[:50].rstrip("_")
     if not words:
         return "robot"
     is_reserved = words in C_KEYWORDS or keyword.iskeyword(words)

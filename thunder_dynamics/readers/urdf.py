@@ -5,7 +5,6 @@ A fixed joint is read as a free one that is locked at zero, so that `locking` me
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +16,13 @@ from pydantic import Field
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
 from thunder_dynamics.locking import Assembly, Position, locked_pose
-from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel
+from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel, plain_name
 from thunder_dynamics.readers.source import (
     Finite,
     ReaderOptions,
     check_bodies,
     robot_identifier,
+    settle_first_links,
     take_options,
 )
 from thunder_dynamics.readers.urdf_elements import (
@@ -37,7 +37,7 @@ from thunder_dynamics.readers.urdf_elements import (
 from thunder_dynamics.readers.urdf_tree import UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
-from thunder_dynamics.storage.door import read_text
+from thunder_dynamics.storage.door import read_xml_text
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that moves a floating base."""
@@ -104,7 +104,7 @@ def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
     if path.suffix.lower() != ".xacro":
-        return take_options(UrdfOptions, options, where=str(path)), read_text(path, RobotFileError)
+        return take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
     chosen = take_options(XacroOptions, options, where=str(path))
     return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
 
@@ -188,9 +188,11 @@ def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
     tree, base = _tree(text, where, options)
     whole = _whole(tree, base, _end_links(tree, base, options), options)
     model = options.reduced(whole, _positions(tree, base), where)
+    tree.robot.warn(model.joint_names)
+    places = {name: link.where for name, link in tree.robot.links.items()}
+    model = settle_first_links(model, places)
     # What the model holds is judged: not what a fixed base drops, and parts together with what they are fixed to.
-    bodies = ((link.name, tree.robot.links[link.name].where, link.inertia) for link in model.links)
-    check_bodies(bodies, options.allow_inconsistent)
+    check_bodies(((link.name, places[link.name], link.inertia) for link in model.links), options.allow_inconsistent)
     return model
 
 
@@ -207,13 +209,13 @@ def _positions(tree: UrdfTree, base: str) -> dict[str, Position]:
 
 
 def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
-    """The robot with locked joints held, and what mimics them; other mimics follow a joint that follows none."""
-    locked = options.locked_joints
+    """The robot with locked joints held, and what mimics them or is fixed; others follow a joint that follows none."""
     movable = [joint.name for joint in robot.joints.values() if joint.is_movable]
-    for name in locked:
+    for name in options.locked_joints:
         if name not in movable:
             raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=nearest(name, movable))
     joints = dict(robot.joints)
+    locked = {name: (0.0,) for name in joints if name not in movable} | dict(options.locked_joints)
     for name in movable:
         joint = joints[name]
         mimic = None if name in locked else _followed(robot, joint, locked)
@@ -224,7 +226,7 @@ def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
             joints[name] = replace(joint, mimic=None, held_at=at, limits=Limits())
         else:
             joints[name] = replace(joint, mimic=mimic)
-    return UrdfRobot(robot.name, robot.links, joints)
+    return replace(robot, joints=joints)
 
 
 def _followed(robot: UrdfRobot, joint: UrdfJoint, locked: Container[str]) -> Coupling | None:
@@ -294,6 +296,8 @@ def _whole(tree: UrdfTree, base: str, ends: Sequence[str], options: UrdfOptions)
 
 
 def _joint(joint: UrdfJoint) -> Joint:
+    if joint.problem is not None and joint.is_movable:
+        raise joint.problem
     kind = MOVABLE.get(joint.kind, JointKind.FREE)
     coupling = joint.mimic if joint.kind in MOVABLE else None
     rotor = joint.rotor_inertia if joint.kind in MOVABLE else None
@@ -314,4 +318,4 @@ def _end_effector(tree: UrdfTree, base: str, link: str, index: Mapping[str, int]
     if options.base == "fixed" and tree.is_held(base, link):
         what = f"no joint moves from '{base}' to '{link}'"
         raise RobotFileError(what, where=tree.where, valid="at least one movable joint")
-    return EndEffector(re.sub(r"[^A-Za-z0-9]+", "_", link).strip("_"), index[link])
+    return EndEffector(plain_name(link), index[link])

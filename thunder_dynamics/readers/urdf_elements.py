@@ -2,26 +2,41 @@
 
 The XML parser resolves no entities and opens no files or connections; a text with a DOCTYPE, which could define
 entities and name files, is refused before it is parsed.
-Our own records, because the URDF parsers on PyPI keep no lines and pass over what they do not know.
+Our own records, because the URDF parsers on PyPI keep no lines and pass over what they do not know. A complaint about
+a part that a model may not use is kept with its record; who uses the part raises it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+import warnings
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+from xml.sax.saxutils import escape
 
 import numpy as np
 from lxml import etree
 
-from thunder_dynamics.errors import ModelError, RobotFileError, nearest
+from thunder_dynamics.errors import (
+    IgnoredLimitWarning,
+    ModelError,
+    OpenLoopWarning,
+    RobotFileError,
+    RobotFileWarning,
+    UnusedElementWarning,
+    listed,
+    nearest,
+    printable,
+)
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
 from thunder_dynamics.locking import Shape
-from thunder_dynamics.readers.limits import ELEMENTS, NUMBER
+from thunder_dynamics.readers.limits import EFFORT, ELEMENTS, NUMBER, POSITION, VELOCITY
 from thunder_dynamics.readers.source import check_entity_name, relocated
-from thunder_dynamics.spatial import rotation_from_ypr
+from thunder_dynamics.spatial import rotation_from_quaternion, rotation_from_ypr
 from thunder_dynamics.storage.door import TEXT
 
 MOVABLE = {
@@ -43,6 +58,8 @@ EXTENDED_LIMITS = (
 )
 """Limits that URDF does not know and our extension adds; fields of `Limits`."""
 
+Value = TypeVar("Value")
+
 ZeroLimits = Literal["unlimited", "refused"]
 """What a velocity or effort limit of 0 says: nothing, as exporters mean it, or something that cannot be."""
 
@@ -61,6 +78,8 @@ class UrdfJoint:
     """A joint: pose of the child frame in the parent frame at zero, unit axis in the child frame, and its limits.
 
     `held_at` is where it does not move, though it could: it is locked there, or mimics a joint that is locked.
+    `problem` is a complaint about its axis, limits or friction, for a model in which it moves. `ignored` are the limits
+    that count as none.
     """
 
     name: str
@@ -76,6 +95,8 @@ class UrdfJoint:
     mimic: Coupling | None = None
     rotor_inertia: float | None = None
     held_at: tuple[float, ...] | None = None
+    problem: RobotFileError | None = None
+    ignored: tuple[str, ...] = ()
 
     @property
     def is_movable(self) -> bool:
@@ -95,11 +116,23 @@ SHAPES: Mapping[str, Mapping[str, int]] = {
 
 @dataclass(frozen=True, eq=False)
 class UrdfRobot:
-    """Links and joints by name, in document order."""
+    """Links and joints by name, in document order, and warnings of what else the file has."""
 
     name: str
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
+    notes: tuple[tuple[type[RobotFileWarning], str], ...] = ()
+
+    def warn(self, used: Container[str]) -> None:
+        """Warn of what the file says and a model with these joints does not have."""
+        notes, ignored = list(self.notes), [x for x in self.joints.values() if x.ignored and x.name in used]
+        if ignored:
+            first, names = ignored[0], listed([joint.name for joint in ignored])
+            valid = f"effort up to {EFFORT:g}, velocity up to {VELOCITY:g}, positions up to {POSITION:g}, SI units"
+            text = f"{first.where}: no limit is taken from {', '.join(first.ignored)}, beyond reason (joints: {names})"
+            notes.append((IgnoredLimitWarning, f"{text}; valid: {valid}"))
+        for kind, text in notes:
+            warnings.warn(printable(text), kind, stacklevel=2)
 
 
 def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> UrdfRobot:
@@ -115,7 +148,7 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
     """
     root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
-        root.fail(f"the top-level element is <{root.tag}>", "<robot>")
+        root.fail(f"the top-level element is <{root.tag}>", "<robot>, a URDF")
     if sum(1 for _ in root.children()) > ELEMENTS:
         root.fail("there are too many elements", f"at most {ELEMENTS}")
     links: dict[str, UrdfLink] = {}
@@ -131,19 +164,31 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
             joints[joint.name] = joint
         elif child.tag.startswith("xacro:"):
             child.fail(f"<{child.tag}> is not expanded", "a file with the suffix .xacro")
+    notes = [*_unused_parts(root), *_open_loops(root)]
+    if (version := root.attribute("version")) is not None and not _VERSION.fullmatch(version):
+        notes.append(
+            (UnusedElementWarning, f"{root.where}: version {version!r}; valid: 1.0 to 1.2, as which it is read")
+        )
     for child in root.children("transmission"):
-        _read_transmission(child, joints)
+        notes += _read_transmission(child, joints)
     for child in root.children("thunder"):
         _read_extension(child, joints)
-    return UrdfRobot(root.text("name"), links, joints)
+    return UrdfRobot(root.text("name"), links, joints, tuple(notes))
+
+
+_VERSION = re.compile(r"1(\.[0-2](\.\d+)?)?")
+"""Versions of the format that are known."""
 
 
 def parse_xml(text: str, where: str) -> etree._Element:
-    """Parse an XML text without DOCTYPE, which a comment has not either.
+    """Parse an XML text without DOCTYPE; namespaces need not be declared, and one without prefix is dropped.
+
+    Comments may hold dashes, and the declaration may follow them or blank lines.
 
     Raises:
         RobotFileError: with file and line, for anything else.
     """
+    text = _SKIPPED.sub(_plain, text)
     data = text.encode("utf-8", errors="replace")  # a lone surrogate becomes a mark that no name may have
     if len(data) > TEXT.largest:
         raise RobotFileError("the text is too large", where=where, valid=f"at most {TEXT.largest >> 10} KiB")
@@ -151,13 +196,34 @@ def parse_xml(text: str, where: str) -> etree._Element:
     if doctype:
         place = f"{where}:{before.count(chr(10)) + 1}"
         raise RobotFileError("a DOCTYPE is not allowed", where=place, valid="XML without DTD and entities")
-    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False)
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     try:
-        return etree.fromstring(data, parser)
+        root = etree.fromstring(data, parser)
+        wrong = [(entry.line, entry.message) for entry in parser.error_log if entry.domain not in _TOLERATED]
     except etree.XMLSyntaxError as error:
-        line = error.position[0] if error.position else 1
-        what = f"no well-formed XML ({error.msg})"
-        raise RobotFileError(what, where=f"{where}:{line}", valid="XML without DTD and entities") from error
+        root, wrong = None, [(error.position[0] if error.position else 1, error.msg)]
+    if wrong or root is None:
+        line, reason = wrong[0] if wrong else (1, "no element")
+        what, place = f"no well-formed XML ({reason})", f"{where}:{line}"
+        raise RobotFileError(what, where=place, valid="XML without DTD and entities")
+    for element in root.iter(etree.Element):
+        if element.prefix is None and element.tag.startswith("{"):
+            element.tag = etree.QName(element).localname
+    return root
+
+
+_TOLERATED = (etree.ErrorDomains.NAMESPACE,)
+"""Complaints of the parser that refuse no file: of prefixes that nobody has declared."""
+
+_SKIPPED = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+"""Comments, instructions and verbatim text of XML, closed or not."""
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Return what stands for a match of `_SKIPPED` in a text of as many lines: nothing, or escaped text."""
+    if not found[0].endswith(("-->", "?>", "]]>")):
+        return found[0]
+    return " " + "\n" * found[0].count("\n") if found[1] is None else escape(found[1])
 
 
 class _Element:
@@ -169,11 +235,16 @@ class _Element:
 
     @property
     def tag(self) -> str:
+        raw = str(self._element.tag)
+        if not raw.startswith("{"):
+            return raw
         name = etree.QName(self._element)
-        for known in ("xacro", "drake"):
-            if name.namespace is not None and known in name.namespace:
-                return f"{known}:{name.localname}"
-        return str(self._element.tag)
+        prefix = next((known for known in ("xacro", "drake") if known in str(name.namespace)), self._element.prefix)
+        return f"{prefix}:{name.localname}"
+
+    @property
+    def line(self) -> int:
+        return int(str(self._element.sourceline))
 
     @property
     def where(self) -> str:
@@ -205,36 +276,53 @@ class _Element:
     def attributes(self) -> tuple[str, ...]:
         return tuple(str(key) for key in self._element.attrib)
 
+    def quantity(self, tag: str) -> float | None:
+        """The number that a child has as its `value` or its text; None if there is no such child."""
+        child = self.one(tag)
+        if child is None:
+            return None
+        return child._numbers(child._element.get("value", child._element.text or ""), "", 1)[0]
+
+    def attribute(self, name: str) -> str | None:
+        value = self._element.get(name)
+        return None if value is None else str(value)
+
     def text(self, attribute: str) -> str:
-        value = self._element.get(attribute)
+        value = self.attribute(attribute)
         if value is None:
             raise RobotFileError(f"the attribute '{attribute}' is missing", where=self.where, valid="a text")
-        return str(value)
+        return value
 
     def vector(self, attribute: str, size: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         raw = self._element.get(attribute)
         if raw is None and default is not None:
             return default
-        noun = "a finite number" if size == 1 else f"{size} finite numbers"
-        parts = self.text(attribute).split()
+        return self._numbers(self.text(attribute), f"{attribute}=", size)
+
+    def _numbers(self, text: str, what: str, size: int) -> tuple[float, ...]:
         try:
-            values = tuple(_number(part) for part in parts)
+            values = tuple(_number(part) for part in text.split())
         except ValueError:
             values = ()
         if len(values) != size or not all(abs(v) <= NUMBER for v in values):
-            self.fail(f"{attribute}={str(raw)[:60]!r}", noun)
+            noun = "a finite number" if size == 1 else f"{size} finite numbers"
+            self.fail(f"{what}{text[:60]!r}", noun)
         return values
 
     def number(self, attribute: str, default: float | None = None) -> float:
         return self.vector(attribute, 1, None if default is None else (default,))[0]
 
-    def limit(self, attribute: str, sign: float) -> float | None:
-        """A limit that may be absent; files write 1e16 or so, on that side of zero, where there is none."""
+    def limit(self, attribute: str, sign: float, largest: float, ignored: list[str]) -> float | None:
+        """A limit that may be absent; one that is larger, on that side of zero, is none and joins the ignored."""
         try:
-            value = _number(self._element.get(attribute, ""))
+            value = sign * _number(self._element.get(attribute, ""))
         except ValueError:
             value = 0.0
-        return sign * math.inf if sign * value > NUMBER else self.number_or_none(attribute)
+        if not value > largest:
+            return self.number_or_none(attribute)
+        if value <= NUMBER:
+            ignored.append(f"{attribute}={sign * value:g}")
+        return sign * math.inf
 
     def number_or_none(self, attribute: str) -> float | None:
         return None if self._element.get(attribute) is None else self.number(attribute)
@@ -260,9 +348,17 @@ def _named(element: _Element) -> str:
 def _pose(element: _Element | None) -> Pose:
     if element is None:
         return Pose()
-    roll, pitch, yaw = element.vector("rpy", 3, (0.0, 0.0, 0.0))
-    xyz = element.vector("xyz", 3, (0.0, 0.0, 0.0))
-    return Pose(rotation_from_ypr(yaw, pitch, roll), np.array(xyz))
+    xyz, given = np.array(element.vector("xyz", 3, (0.0, 0.0, 0.0))), element.attributes()
+    if "quat_xyzw" not in given:
+        roll, pitch, yaw = element.vector("rpy", 3, (0.0, 0.0, 0.0))
+        return Pose(rotation_from_ypr(yaw, pitch, roll), xyz)
+    quaternion = element.vector("quat_xyzw", 4)
+    if "rpy" in given:
+        element.fail("both rpy and quat_xyzw", "one of them")
+    norm = math.hypot(*quaternion)
+    if norm < 1e-9:
+        element.fail("the quaternion is zero", "a quaternion of norm 1")
+    return Pose(rotation_from_quaternion(*(part / norm for part in quaternion)), xyz)
 
 
 def _read_link(element: _Element) -> UrdfLink:
@@ -284,19 +380,34 @@ def _read_joint(element: _Element, zero_limits: ZeroLimits) -> UrdfJoint:
     name, kind = _named(element), element.text("type")
     if kind not in MOVABLE and kind != "fixed":
         element.fail(f"joint type '{kind}'", ", ".join((*MOVABLE, "fixed")))
-    dynamics = element.one("dynamics")
+    problems: list[RobotFileError] = []
+
+    def used(default: Value, read: Callable[[], Value], *others: str) -> Value:
+        """What is read of a joint that moves, unless it is one of other types; its complaint is kept."""
+        if kind not in MOVABLE or kind in others:
+            return default
+        try:
+            return read()
+        except RobotFileError as error:
+            problems.append(error)
+            return default
+
+    ignored: list[str] = []
+    several = ("planar", "floating")
     return UrdfJoint(
         name=name,
         kind=kind,
         parent=element.required("parent").text("link"),
         child=element.required("child").text("link"),
         origin=_pose(element.one("origin")),
-        axis=_axis(element.one("axis")) if kind in MOVABLE else (1.0, 0.0, 0.0),
+        axis=used((1.0, 0.0, 0.0), lambda: _axis(element.one("axis")), "floating"),
         where=element.where,
-        limits=_limits(element, kind, zero_limits) if kind in MOVABLE else Limits(),
-        damping=_non_negative(dynamics, "damping"),
-        friction=_non_negative(dynamics, "friction"),
-        mimic=_mimic(element.one("mimic")),
+        limits=used(Limits(), lambda: _limits(element, kind, zero_limits, ignored), *several),
+        damping=used(0.0, lambda: _non_negative(element.one("dynamics"), "damping")),
+        friction=used(0.0, lambda: _non_negative(element.one("dynamics"), "friction")),
+        mimic=used(None, lambda: _mimic(element.one("mimic"))),
+        problem=problems[0] if problems else None,
+        ignored=tuple(ignored),
     )
 
 
@@ -316,13 +427,14 @@ def _axis(element: _Element | None) -> tuple[float, float, float]:
     return (x / norm, y / norm, z / norm)
 
 
-def _limits(joint: _Element, kind: str, zero_limits: ZeroLimits) -> Limits:
+def _limits(joint: _Element, kind: str, zero_limits: ZeroLimits, ignored: list[str]) -> Limits:
     """Limits of a movable joint; infinite where the file gives none.
 
     Franka's <position_based_velocity_limits velocity_offset="…" deceleration_limit="…"/> stands beside <limit>.
 
     A velocity or effort limit of 0 would say that the joint never moves, or never does anything, a range from 0 to 0
-    that it stands still: exporters write them where nobody has filled in a number.
+    that it stands still: exporters write them where nobody has filled in a number. −1 stands for none as in SDF, and
+    so does a number beyond reason, which joins `ignored`. An acceleration limit holds for deceleration too.
 
     The specification takes an absent `lower` or `upper` for 0. That is followed where the other one is given; where
     both are absent it would say that the joint cannot move, so then there is no position limit.
@@ -334,20 +446,29 @@ def _limits(joint: _Element, kind: str, zero_limits: ZeroLimits) -> Limits:
     element = joint.one("limit")
     if element is None:
         return _checked_limits(given, joint.where)
-    for key in ("velocity", "effort"):
-        value = element.limit(key, 1.0)
-        if value is not None and not (value == 0.0 and zero_limits == "unlimited"):
-            given[key] = value
-            if not value > 0.0:
-                element.fail(f"the {key} limit is {value:g}", "greater than zero")
-    lower, upper = element.limit("lower", -1.0), element.limit("upper", 1.0)
-    if kind in ("revolute", "prismatic") and not (lower is None and upper is None):
+    for key, largest in (("velocity", VELOCITY), ("effort", EFFORT), *dict.fromkeys(_ACCELERATIONS, NUMBER).items()):
+        value = element.limit(key, 1.0, largest, ignored)
+        if value is None or value == -1.0 or (value == 0.0 and zero_limits == "unlimited"):
+            continue
+        if not value > 0.0:
+            element.fail(f"the {key} limit is {value:g}", "greater than zero")
+        field_name = "acceleration" if key in _ACCELERATIONS else key
+        given[field_name] = min(value, given.get(field_name, math.inf))
+    if kind not in ("revolute", "prismatic"):
+        return _checked_limits(given, element.where)
+    lower = element.limit("lower", -1.0, POSITION, ignored)
+    upper = element.limit("upper", 1.0, POSITION, ignored)
+    if not (lower is None and upper is None):
         given["lower"], given["upper"] = lower or 0.0, upper or 0.0
         if given["lower"] == given["upper"] == 0.0:
             if zero_limits == "refused":
                 element.fail("the range is from 0 to 0", "lower below upper")
             del given["lower"], given["upper"]
     return _checked_limits(given, element.where)
+
+
+_ACCELERATIONS = ("acceleration", "deceleration", "drake:acceleration")
+"""Attributes of <limit> in URDF 1.2 and in Drake, of which the least counts."""
 
 
 def _checked_limits(given: dict[str, float], where: str, others: Limits | None = None) -> Limits:
@@ -365,18 +486,126 @@ def _non_negative(element: _Element | None, attribute: str) -> float:
     return value
 
 
-def _read_transmission(element: _Element, joints: dict[str, UrdfJoint]) -> None:
-    """Read the rotor of <actuator> with <drake:rotor_inertia> and <drake:gear_ratio>, as Drake does, into the joint.
+def _read_transmission(element: _Element, joints: dict[str, UrdfJoint]) -> Iterator[tuple[type[RobotFileWarning], str]]:
+    """Read the rotor that a transmission names into its joint, and warn of one where it cannot be told which it turns.
 
-    [kg·m²] or [kg], and 1 where there is no ratio. Transmissions without rotor are nothing to this project.
+    [kg·m²] or [kg], times the square of all ratios, 1 without one. Transmissions without rotor say nothing.
     """
-    for actuator in element.children("actuator"):
-        inertia, ratio = actuator.one("drake:rotor_inertia"), actuator.one("drake:gear_ratio")
-        if inertia is None:
-            continue
-        joint = element.required("joint").text("name")
-        gear_ratio = 1.0 if ratio is None else ratio.number("value")
-        _set_rotor(inertia, joints, joint, _non_negative(inertia, "value"), gear_ratio)
+    ends = [*element.children("actuator"), *element.children("joint"), element]
+    rotors = [x for end in ends for name in _ROTORS if (x := end.quantity(name)) is not None]
+    if not rotors:
+        return
+    ratio = math.prod(x for end in ends for name in _RATIOS if (x := end.quantity(name)) is not None)
+    turned, motors = list(element.children("joint")), sum(1 for _ in element.children("actuator"))
+    if len(rotors) > 1 or len(turned) != 1 or motors > 1:
+        yield UnusedElementWarning, f"{element.where}: rotors are not used; valid: one actuator and one joint"
+        return
+    name = turned[0].text("name")
+    if name in joints and not joints[name].is_movable:
+        return
+    if rotors[0] < 0.0:
+        element.fail(f"the rotor inertia is negative ({rotors[0]:g})", "0 or more")
+    _set_rotor(element, joints, name, rotors[0], ratio)
+
+
+_ROTORS = ("drake:rotor_inertia", "motorInertia", "motor_inertia", "rotorInertia", "rotor_inertia")
+"""Elements of a transmission for the inertia of a rotor about its own axis."""
+
+_RATIOS = ("drake:gear_ratio", "mechanicalReduction", "mechanical_reduction", "gearRatio", "gear_ratio")
+"""Those for how many times as fast as its joint it turns."""
+
+
+def _open_loops(root: _Element) -> Iterator[tuple[type[RobotFileWarning], str]]:
+    """Warn once of the constraints that close loops."""
+    joints = (x for child in root.children("gazebo") for x in child.children("joint") if x.one("parent") is not None)
+    loops = [*(child for child in root.children() if _LOOP.search(child.tag)), *joints]
+    if loops:
+        places = listed([loop.where for loop in loops])
+        yield OpenLoopWarning, f"{places}: the loop is left open; valid: a tree, whose loops the model does not close"
+
+
+_LOOP = re.compile(r"loop|constraint|bushing", re.IGNORECASE)
+"""Elements of a robot that close a loop, in any dialect."""
+
+
+def _unused_parts(root: _Element) -> Iterator[tuple[type[RobotFileWarning], str]]:
+    """Warn of elements and attributes that no dialect has, once for all parents of a tag."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    queue = deque([root])
+    while queue:
+        element = queue.popleft()
+        attributes, children = _DIALECTS[element.tag]
+        others = [name for name in element.attributes() if name not in attributes and not _PREFIX.search(name)]
+        unused = [(element, name) for name in others]
+        for child in element.children():
+            if child.tag in children or _PREFIX.search(child.tag) or (element is root and _LOOP.search(child.tag)):
+                queue += [child] if child.tag in _DIALECTS else []
+            else:
+                unused.append((child, f"<{child.tag}>"))
+        if unused:
+            found.setdefault(element.tag, []).extend((part.where, name, str(part.line)) for part, name in unused)
+    for tag, parts in found.items():
+        names, lines = (listed([*dict.fromkeys(part[k] for part in parts)]) for k in (1, 2))
+        known = nearest(parts[0][1].strip("<>"), (*_DIALECTS[tag][1], *_DIALECTS[tag][0]))
+        text = f"{parts[0][0]}: {names} in <{tag}> is not used (line {lines}); valid: {known}"
+        yield UnusedElementWarning, text
+
+
+_PREFIX = re.compile(r"[:{]")
+"""Names with a prefix are extensions."""
+
+_SHAPE = ("origin geometry material verbose surface contact_coefficients max_contacts", "name")
+
+
+def _words(children: str, attributes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(attributes.split()), tuple(children.split())
+
+
+_DIALECTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "robot": _words(
+        "link joint transmission gazebo material sensor ros2_control mujoco thunder version drake frame force_element"
+        " self_collision_geometries disable_collisions group group_state end_effector virtual_joint passive_joint"
+        " capsule verbose model_state ext_axes_ros2_control_joints fixed_frame isaac_sim_config",
+        "name version",
+    ),
+    "link": _words(
+        "inertial visual collision contact sensor gazebo material self_filter surface gravity kinematic"
+        " collision_checking self_collision_checking audio_source origin",
+        "name type concave",
+    ),
+    "inertial": _words("mass inertia origin", ""),
+    "mass": _words("", "value"),
+    "inertia": _words("", "ixx ixy ixz iyy iyz izz iyx izx izy"),
+    "origin": _words("", "xyz rpy quat_xyzw"),
+    "visual": _words(*_SHAPE),
+    "collision": _words(*_SHAPE),
+    "geometry": _words("mesh box cylinder sphere capsule cone ellipsoid plane convex cdf", "name"),
+    "mesh": _words("", "filename scale"),
+    "box": _words("", "size"),
+    "cylinder": _words("", "radius length"),
+    "sphere": _words("", "radius"),
+    "material": _words("color texture specular", "name"),
+    "joint": _words(
+        "parent child origin axis limit dynamics mimic calibration safety_controller position_based_velocity_limits"
+        " gazebo sensor",
+        "name type dont_collapse",
+    ),
+    "parent": _words("", "link"),
+    "child": _words("", "link"),
+    "axis": _words("", "xyz rpy"),
+    "limit": _words(
+        "", "lower upper effort velocity acceleration deceleration jerk command_effort current gear_velocity"
+    ),
+    "dynamics": _words("", "damping friction mu_coulomb mu_viscous D K"),
+    "mimic": _words("", "joint multiplier offset"),
+    "calibration": _words("", "rising falling reference_position"),
+    "safety_controller": _words("", "soft_lower_limit soft_upper_limit k_position k_velocity"),
+    "position_based_velocity_limits": _words("", "velocity_offset deceleration_limit"),
+}
+"""Attributes and children of elements: URDF 1.2, SRDF, and public files of PR2, ANYmal, Franka, Bullet, Isaac, TIAGo.
+
+Elements that are no key here are not looked into.
+"""
 
 
 def _read_extension(element: _Element, joints: dict[str, UrdfJoint]) -> None:

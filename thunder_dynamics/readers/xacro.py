@@ -14,7 +14,7 @@ from thunder_dynamics.readers.limits import MEMORY, OPEN_FILES, SECONDS
 from thunder_dynamics.readers.urdf_elements import parse_xml
 from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, out_of_memory, packages_above
 from thunder_dynamics.storage.apart import run_apart
-from thunder_dynamics.storage.door import TEXT, read_text
+from thunder_dynamics.storage.door import TEXT, read_xml_text
 
 
 def expand_xacro(
@@ -66,7 +66,7 @@ def _packages_around(file: Path) -> dict[str, Path]:
             if path != file.resolve() and not is_installed(folder):
                 continue
             try:
-                root = parse_xml(read_text(folder / MANIFEST, RobotFileError), str(folder / MANIFEST))
+                root = parse_xml(read_xml_text(folder / MANIFEST, RobotFileError), str(folder / MANIFEST))
             except RobotFileError:  # one that nobody can name
                 continue
             found.setdefault(root.findtext("name", "").strip(), folder)

@@ -166,11 +166,15 @@ def _check_expression(expression: str) -> None:
             _refuse(f"'{name}' is not allowed in ${{{expression}}}", "arithmetic")
 
 
-def _variable(name: str, default: str | None = None) -> str:
+def _variable(name: str) -> str:
     if name not in ENVIRONMENT:
         _refuse(f"the environment variable '{name}' is not allowed", f"{', '.join(ENVIRONMENT)}, or an xacro:arg")
-    value = os.environ.get(name, default)
+    value = os.environ.get(name)
     return _refuse(f"the environment variable '{name}' is not set", "$(optenv …)") if value is None else value
+
+
+def _optional_variable(name: str, default: str = "") -> str:
+    return _variable(name) if name in os.environ else default
 
 
 def _refuse_doctype(builder: Any, *_: object) -> None:
@@ -189,7 +193,7 @@ def _restrict(guard: _Guard) -> None:
     builder.start_doctype_decl_handler = _refuse_doctype
     unsafe = {name: _refusing(f"'{name}' is not allowed in ${{…}}", "arithmetic") for name in _UNSAFE_FUNCTIONS}
     dict.update(xacro._global_symbols["python"], unsafe)
-    substitution._eval_env = substitution._eval_optenv = _variable
+    substitution._eval_env, substitution._eval_optenv = _variable, _optional_variable
     substitution._eval_find = guard.find
     substitution._eval = _refusing("$(eval …) is not allowed", "${…}, $(arg …), $(find …), $(env …)")
     limits = guard.limits

@@ -7,8 +7,10 @@ memory.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -102,12 +104,54 @@ def read_text(path: Path, error: type[ThunderError], kind: Kind = TEXT) -> str:
     Raises:
         ThunderError: of the type `error`, as `read_bytes` does, or with the line that is no UTF-8.
     """
-    data = read_bytes(path, kind, error)
+    return _decoded(read_bytes(path, kind, error), "utf-8-sig", path, kind, error)
+
+
+def read_xml_text(path: Path, error: type[ThunderError]) -> str:
+    """Read the text of an XML file in the encoding of its byte order mark, or else of its declaration, or UTF-8.
+
+    Raises:
+        ThunderError: of the type `error`, as `read_text` does, or for an encoding that is not known.
+    """
+    data = read_bytes(path, TEXT, error)
+    declared = _DECLARED.match(data)
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    if encoding is None and declared is not None:
+        encoding = declared[1].decode("ascii")
+        try:
+            known = codecs.lookup(encoding).name
+        except LookupError:
+            known = ""
+        if not _ENCODINGS.fullmatch(known):
+            valid = "UTF-8, UTF-16, ISO-8859-1, or another of plain text"
+            raise error(f"the encoding '{encoding}'", where=str(path), valid=valid)
+        # Its declaration was read byte by byte: it is no UTF-16, whatever it says.
+        encoding = "utf-8" if known.startswith("utf-16") else known
+    return _decoded(data, encoding or "utf-8", path, TEXT, error)
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    ("<".encode("utf-16-le"), "utf-16-le"),
+    ("<".encode("utf-16-be"), "utf-16-be"),
+)
+"""First bytes of files, and their encodings."""
+
+_DECLARED = re.compile(rb"""\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']""")
+
+_ENCODINGS = re.compile(r"utf-(8|16)|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|gb\w+|big5|shift_jis|euc_\w+")
+"""What Python calls those of plain text: others of its codecs read escapes and names."""
+
+
+def _decoded(data: bytes, encoding: str, path: Path, kind: Kind, error: type[ThunderError]) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as failure:
         line = data[: failure.start].count(b"\n") + 1
-        raise error("the file is no UTF-8 text", where=f"{path}:{line}", valid=kind.valid) from failure
+        name = encoding.removesuffix("-sig").upper()
+        raise error(f"the file is no {name} text", where=f"{path}:{line}", valid=kind.valid) from failure
 
 
 def read_json(path: Path, error: type[ThunderError]) -> Any:

@@ -88,7 +88,7 @@ ATTACKS = {
     "a package, then out": (included("$(find other)/../../secret.yaml"), "no package 'other'"),
     # --- environment
     "the environment": (value("$(env HOME)"), "the environment variable 'HOME' is not allowed"),
-    "the environment with a default": (value("$(optenv SECRET x)"), "the environment variable 'SECRET' is not allowed"),
+    "the environment with a default": (value("$(optenv HOME x)"), "the environment variable 'HOME' is not allowed"),
     "an allowed variable that is not set": (value("$(env ROBOT_NAME)"), "'ROBOT_NAME' is not set; valid: $(optenv …)"),
     # --- the interpreter
     "eval": (value("$(eval 1 + 1)"), "$(eval …) is not allowed"),
@@ -227,7 +227,7 @@ def test_what_descriptions_do_goes_on_to_work(package: Path, monkeypatch: pytest
         + included("../par?.xacro")
         + '<xacro:include filename="../part.xacro" ns="ns"/>'
         + value("${v.mass} ${v['type']} ${v.type} ${v.f_max} ${round(v.angle, 2)} ${type}")
-        + value("$(env ROBOT_NAME) $(optenv ROS_NAMESPACE none) ${'%.1f' % 3} ${[k*k for k in range(3)]}")
+        + value("$(env ROBOT_NAME) $(optenv NOBODY_HAS_SET_THIS none) ${'%.1f' % 3} ${[k*k for k in range(3)]}")
         + value("${list(map(lambda x: x + 1, [1]))} ${sin(0)} ${max(1, 2)} ${' a '.strip().replace('a', 'b')}")
         + "${xacro.warning('a warning')}"
     )
