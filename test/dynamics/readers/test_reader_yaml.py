@@ -95,6 +95,18 @@ def test_anchored_top_level_scalars_are_constants_and_anchored_mappings_can_be_s
     assert model.links[0].inertia.pi.tolist() == model.links[1].inertia.pi.tolist()
 
 
+def test_a_shared_mapping_at_the_top_level_is_merged_where_a_mapping_says_so(tmp_path: Path) -> None:
+    start = GOOD.index("inertial: {mass")
+    body = GOOD[start + len("inertial: {") : GOOD.index("}", start)]
+    heavy = GOOD.replace(body, body.replace("mass: 2.0", "mass: 7.0"))
+    for merge in ("<<: *body", "<<: [*body]", "<<: [*more, *body]"):
+        shared = f"body: &body {{{body}}}\nmore: &more {{mass: 2.0}}\nfew: &few [1, 2]\n"
+        text = shared + GOOD.replace(body, f"{merge}, mass: 7.0")
+        assert load_model(write(tmp_path, text)).pi.tolist() == load_model(write(tmp_path, heavy)).pi.tolist()
+    message = message_of(tmp_path, GOOD.replace(body, "<<: 7"))
+    assert "arm.yaml:" in message and "no mapping to merge" in message and "an alias of a mapping" in message
+
+
 def test_optional_sections_have_defaults(tmp_path: Path) -> None:
     text = "\n".join(
         line
