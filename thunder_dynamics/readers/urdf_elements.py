@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,9 +17,10 @@ from typing import Literal
 import numpy as np
 from lxml import etree
 
-from thunder_dynamics.errors import ModelError, RobotFileError, nearest
+from thunder_dynamics.errors import DegreesWarning, ModelError, RobotFileError, nearest
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
+from thunder_dynamics.readers.fields import beyond_a_turn
 from thunder_dynamics.readers.limits import ELEMENTS, NUMBER
 from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_ypr
@@ -274,6 +276,8 @@ def _pose(element: _Element | None) -> Pose:
     if element is None:
         return Pose()
     roll, pitch, yaw = element.vector("rpy", 3, (0.0, 0.0, 0.0))
+    if wrong := beyond_a_turn([roll, pitch, yaw]):
+        warnings.warn("{}: {}; valid: {}".format(element.where, *wrong), DegreesWarning, stacklevel=2)
     xyz = element.vector("xyz", 3, (0.0, 0.0, 0.0))
     return Pose(rotation_from_ypr(yaw, pitch, roll), np.array(xyz))
 

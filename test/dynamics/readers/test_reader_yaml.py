@@ -57,6 +57,8 @@ def test_right_angles_are_exact(tmp_path: Path) -> None:
 def test_angles_of_more_than_a_turn_are_taken_for_degrees(tmp_path: Path) -> None:
     message = message_of(tmp_path, changed("ypr: [0.1, 0.2, 0.3]", "ypr: [0, 0, 180]"))
     assert "180 rad is more than a turn" in message and "radians; did you mean [0, 0, 3.1416]?" in message
+    message = message_of(tmp_path, changed("DH: [0.1, *PI_2, 0.3", "DH: [0.1, 90, 0.3"))
+    assert "kinematics.DH[1]: 90 rad is more than a turn" in message and "did you mean 1.5708?" in message
 
 
 @pytest.mark.parametrize("version", ["0.2", "0.3", "'0.3'"])
