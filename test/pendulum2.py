@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thunder_dynamics.checksums import write_checksums
+from thunder_dynamics.storage.checksums import write_checksums
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ABI_INCLUDE = REPOSITORY / "thunder_dynamics/include"

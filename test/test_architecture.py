@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
     ("version", "errors"),
     ("storage",),
-    ("spatial", "inertia", "checksums", "entries"),
+    ("spatial", "inertia", "entries"),
     ("joints",),
     ("model",),
-    ("locking",),
+    ("locking", "plausibility"),
     ("readers", "algorithms"),
     ("runtime",),
     ("expressions",),
@@ -375,7 +375,7 @@ OPENS_ITSELF = {
 
 WRITES_ITSELF = {
     "thunder_dynamics.build": "a folder that is put in its place as a whole, and can be made again",
-    "thunder_dynamics.checksums": "the same",
+    "thunder_dynamics.storage.checksums": "the same",
     "thunder_controllers.ros.generator.node": "a temporary folder",
     "thunder_controllers.ros.tools.launcher": "a temporary folder",
     "thunder_controllers.ros.tools.rqt": "a temporary folder",

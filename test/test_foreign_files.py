@@ -20,8 +20,8 @@ from thunder_controllers.references.columns import read_columns
 from thunder_controllers.simulation.experiment import load_results
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_controllers.simulation.trace import Trace
-from thunder_dynamics.checksums import SUMS, read_verified
 from thunder_dynamics.errors import ScenarioError, ThunderError
+from thunder_dynamics.storage.checksums import SUMS, read_verified
 
 
 def results(path: Path) -> object:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_cache_path
 
-from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.codegen import toolchain
 from thunder_dynamics.errors import BuildError, ExpressionError, NameNotFoundError, ThunderError, loaded, nearest
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.storage.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.storage.door import GENERATED, read_bytes, read_json
 from thunder_dynamics.storage.lock import locked
 from thunder_dynamics.storage.whole import write_text

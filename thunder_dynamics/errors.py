@@ -245,3 +245,11 @@ class BuildError(ThunderError):
 
 class ScenarioError(ThunderError):
     """A simulation scenario cannot be read or run."""
+
+
+class ImplausibleWarning(UserWarning):
+    """A quantity of a robot is beyond what any robot has: a unit may be wrong; see `plausibility`."""
+
+
+class DegreesWarning(UserWarning):
+    """An angle of a file is more than a turn, as where degrees are written for radians."""

@@ -40,9 +40,20 @@ def matrix(rows: Sequence[Sequence[Any]]) -> Any:
 
 
 def cos_sin(angle: Any) -> tuple[Any, Any]:
-    """Cosine and sine; exact 0 and ±1 for numeric angles within `SNAP` of a multiple of π/2."""
+    """Cosine and sine; exact 0 and ±1 for numeric angles within `SNAP` of a multiple of π/2.
+
+    A constant that is added to a symbolic angle folds, and so does a sign: lanes compute sines of q itself fast.
+    """
     if is_symbolic(angle):
         casadi = sys.modules["casadi"]
+        if angle.is_op(casadi.OP_NEG):
+            c, s = cos_sin(angle.dep(0))
+            return c, -s
+        parts = [angle.dep(k) for k in range(2)] if angle.is_op(casadi.OP_ADD) or angle.is_op(casadi.OP_SUB) else []
+        if any(part.is_constant() for part in parts):
+            sign = 1.0 if angle.is_op(casadi.OP_ADD) else -1.0
+            (c, s), (c_1, s_1) = (cos_sin(float(part) if part.is_constant() else part) for part in parts)
+            return c * c_1 - sign * s * s_1, s * c_1 + sign * c * s_1
         return casadi.cos(angle), casadi.sin(angle)
     quarter = round(angle / (math.pi / 2))
     if abs(angle - quarter * (math.pi / 2)) < SNAP:

@@ -37,7 +37,7 @@ def test_a_sound_robot_passes(build_cache: Path) -> None:
 @pytest.mark.slow
 def test_the_nearest_body_of_one_that_cannot_exist_passes(tmp_path: Path, build_cache: Path) -> None:
     result = checked(arm_with(tmp_path, r"Ixx: [^}]*", INERTIA))
-    assert result.exit_code == 1 and "1 of 15 checks failed" in result.output
+    assert result.exit_code == 1 and "1 of 22 checks failed" in result.output
     found = re.search(r"nearest body of \w+: (.*)", result.output)
     assert found is not None
     assert checked(arm_with(tmp_path, r"mass: [^}]*", found.group(1))).exit_code == 0

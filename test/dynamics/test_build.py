@@ -23,10 +23,10 @@ from watchdog import watched
 
 import thunder_dynamics as td
 from thunder_controllers.host import Library
-from thunder_dynamics.checksums import SUMS, write_checksums
 from thunder_dynamics.errors import BuildError, ExpressionError, LawError, NameNotFoundError
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.model import Joint, JointKind, Link, RobotModel
+from thunder_dynamics.storage.checksums import SUMS, write_checksums
 
 pytestmark = pytest.mark.slow
 

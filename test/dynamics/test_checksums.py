@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from thunder_dynamics.checksums import SUMS, read_verified, verify_folder, write_checksums
 from thunder_dynamics.errors import BuildError
+from thunder_dynamics.storage.checksums import SUMS, read_verified, verify_folder, write_checksums
 
 OTHER_USER = 12345
 

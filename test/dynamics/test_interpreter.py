@@ -280,7 +280,7 @@ def test_with_a_compiler_again_it_is_compiled(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_an_interpreter_without_a_robot_is_no_library(tmp_path: Path, without_compiler: None) -> None:
-    from thunder_dynamics.checksums import write_checksums
+    from thunder_dynamics.storage.checksums import write_checksums
 
     folder = td.build(load_robot("planar3r"), folder=tmp_path)
     (folder / "libplanar3r.so").write_bytes(toolchain.interpreter().read_bytes())

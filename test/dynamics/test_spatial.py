@@ -107,6 +107,18 @@ def test_angles_farther_away_do_not_snap() -> None:
     assert cos_sin(angle) == (math.cos(angle), math.sin(angle))
 
 
+@pytest.mark.parametrize("offset", [0.3, -0.3, math.pi / 2, -math.pi / 2, math.pi])
+def test_a_constant_that_is_added_to_an_angle_folds(offset: float) -> None:
+    q = ca.SX.sym("q")
+    for angle in (q + offset, offset + q, q - offset, offset - q, -q, -(q + offset), 2.0 * q - offset):
+        found = ca.vertcat(*cos_sin(angle))
+        (exact,) = numeric([q], ca.vertcat(ca.cos(angle), ca.sin(angle)), 0.7).T
+        np.testing.assert_allclose(numeric([q], found, 0.7).T, [exact], rtol=0, atol=EXACT)
+        assert "sin(q)" in str(found) or "sin(@" in str(found)  # and not of a sum
+    quarter = abs(math.sin(2.0 * offset)) < EXACT
+    assert ("*" not in str(cos_sin(q + offset))) == quarter
+
+
 @given(threes, threes, threes)
 def test_the_cross_product_is_skew_and_satisfies_jacobi(
     a: tuple[float, ...], b: tuple[float, ...], c: tuple[float, ...]

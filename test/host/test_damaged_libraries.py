@@ -16,8 +16,8 @@ import pytest
 from pendulum2 import compile_pendulum2
 
 from thunder_controllers.host import Library
-from thunder_dynamics.checksums import SUMS, write_checksums
 from thunder_dynamics.errors import BuildError
+from thunder_dynamics.storage.checksums import SUMS, write_checksums
 
 NAME = "libpanda.so"
 PAGE = 2048

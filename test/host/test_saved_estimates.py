@@ -23,8 +23,8 @@ from thunder_controllers.host import (
     read_estimates,
     save_estimates,
 )
-from thunder_dynamics.checksums import write_checksums
 from thunder_dynamics.errors import LawError, NameNotFoundError
+from thunder_dynamics.storage.checksums import write_checksums
 
 VALUES = np.array([0.73, 1 / 3, -1e-17, 0.045, 0.1, 0.2, 0.3, 0.4, 0.5, 1e-5])
 

@@ -20,7 +20,7 @@ from thunder_controllers.resources import share
 from thunder_controllers.ros.common.library_message import describe_folder, format_library_message
 from thunder_controllers.ros.common.qos import LATCHED, MONITOR, STREAM
 from thunder_dynamics import build, load_model
-from thunder_dynamics.checksums import write_checksums
+from thunder_dynamics.storage.checksums import write_checksums
 
 TOPIC = "/thunder_generator/library"
 CONTROLLER = "/adaptive_controller"

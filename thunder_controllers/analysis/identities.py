@@ -110,7 +110,7 @@ def check_identities(library: Library, gravity: Sequence[float], seed: int = 0) 
 
     def definite(s: _State) -> float:
         eigenvalues = np.linalg.eigvalsh(s["M"])
-        return float(np.maximum(0.0, POSITIVE - eigenvalues[0] / eigenvalues[-1]))
+        return float(np.maximum(0.0, POSITIVE - eigenvalues[0] / (eigenvalues[-1] or 1.0)))
 
     identities: list[tuple[str, float, Value, Value]] = [
         (f"Yr·π{plus} = M·q̈_r + C·q̇_r + G", EXACT, lambda s: s["Yr"] @ pi + rotors * s.qdd_r, lambda s: s.effort),

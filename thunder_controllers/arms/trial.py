@@ -19,6 +19,7 @@ from thunder_dynamics.errors import InconsistentInertiaWarning, InertiaError, Mo
 from thunder_dynamics.inertia import pseudo_inertia
 from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
+from thunder_dynamics.plausibility import find_implausible
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import XACRO
 
@@ -236,6 +237,7 @@ def _unsaid(model: RobotModel, motion: Motion, assumed: Mapping[str, float], imp
             f"No rotor inertias in the file: the gains are for {low:.2g} to {high:.2g}, by the effort limits, and the "
             "law adapts them (--rotor JOINT=VALUE)"
         )
+    facts += [f"Implausible: {verdict}" for verdict in find_implausible(model, quick=False)]
     if impossible:
         facts.append(f"Inertias that no body has, taken as they are: {impossible}")
     return facts

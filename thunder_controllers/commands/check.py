@@ -13,8 +13,10 @@ from thunder_controllers.analysis.identities import Finding, check_agreement, ch
 from thunder_controllers.commands.terminal import print_table, single_joint_library
 from thunder_controllers.host import Library
 from thunder_dynamics.cli import robot_argument
+from thunder_dynamics.errors import ImplausibleWarning, InconsistentInertiaWarning
 from thunder_dynamics.inertia import DYN_NAMES, least_second_moment, nearest_consistent
-from thunder_dynamics.model import RobotModel
+from thunder_dynamics.model import Link, RobotModel
+from thunder_dynamics.plausibility import Verdict, judge
 from thunder_dynamics.readers import load_model, locate
 from thunder_dynamics.readers.command_options import OPTIONS, reading_options
 from thunder_dynamics.readers.source import ReaderOptions
@@ -44,16 +46,19 @@ def check(robot: str, other: str | None, limit: float, seed: int, reading: dict[
     """
     model, library = _load(robot, reading, other)
     bodies_hold = _show_bodies(model)
+    plausible = _show_plausibility(model)
     found = check_identities(library, model.gravity, seed)
     _show(f"identity, {model.name}", found)
     if other is not None:
         theirs, their_library = _load(other, reading, robot)
         bodies_hold &= _show_bodies(theirs)
+        plausible += _show_plausibility(theirs)
         agreement = check_agreement(library, their_library, limit, seed)
         _show(f"agreement, {model.name} and {theirs.name}", agreement)
         found += agreement
-    failed = sum(not one.holds for one in found) + (not bodies_hold)
-    click.echo(f"{failed} of {len(found) + 1} checks failed" if failed else "All holds.")
+    held = [bodies_hold, *(one.holds for one in plausible), *(one.holds for one in found)]
+    failed = held.count(False)
+    click.echo(f"{failed} of {len(held)} checks failed" if failed else "All holds.")
     sys.exit(1 if failed else 0)
 
 
@@ -70,7 +75,8 @@ def _load(robot: str, reading: dict[str, Any], other: str | None) -> tuple[Robot
     """Inertias that no body has are shown by the check itself, so they are read as they are."""
     reading = options_for(robot, other, reading)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        for shown in (InconsistentInertiaWarning, ImplausibleWarning):
+            warnings.simplefilter("ignore", shown)
         model = load_model(robot, allow_inconsistent=True, **reading)
     return model, single_joint_library(model)
 
@@ -80,12 +86,32 @@ def _show(title: str, found: Sequence[Finding]) -> None:
     print_table([[title, "error", "limit", "holds"], *rows])
 
 
+def _show_plausibility(model: RobotModel) -> list[Verdict]:
+    """Show which quantities are within what robots have, and why the others are not."""
+    verdicts = list(judge(model))
+    rows = [
+        [f"{one.check.what.rstrip(':')} [{one.check.unit or '1'}]", f"{one.value:.3g}", f"{one.bound:.3g}"]
+        + ["yes" if one.holds else "NO"]
+        for one in verdicts
+    ]
+    print_table([[f"plausible, {model.name}", "most", "bound", "holds"], *rows])
+    for one in (one for one in verdicts if not one.holds):
+        click.echo(f"{one}")
+    return verdicts
+
+
 def _show_bodies(model: RobotModel) -> bool:
     """Show which links can exist, and the nearest bodies of those that cannot; whether all can."""
+
+    def exists(link: Link) -> str:
+        if not link.inertia.is_consistent:
+            return "NO"
+        return "yes" if link.inertia.mass > 0.0 else "no mass"
+
     rows = [[f"body, {model.name}", "mass [kg]", "least second moment", "exists"]]
     for link in model.links:
-        exists = "yes" if link.inertia.is_consistent else "NO"
-        rows.append([link.name, f"{link.inertia.mass:.4g}", f"{least_second_moment(link.inertia):.2g}", exists])
+        moment = f"{least_second_moment(link.inertia):.2g}"
+        rows.append([link.name, f"{link.inertia.mass:.4g}", moment, exists(link)])
     print_table(rows)
     wrong = [link for link in model.links if not link.inertia.is_consistent]
     for link in wrong:

@@ -16,6 +16,7 @@ from thunder_dynamics.cli import robot_argument
 from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel, Topology
+from thunder_dynamics.plausibility import find_implausible
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import parse_number, reading_options
 from thunder_dynamics.spatial import ypr_from_rotation
@@ -48,6 +49,8 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
     print_table(_frames(model))
     _show_limits(library)
     print_table(_parameters(model))
+    for verdict in find_implausible(model, quick=False):
+        click.echo(f"Note: {verdict}")
     if base_parameters:
         _show_base_parameters(model)
 

@@ -6,6 +6,7 @@ group `thunder.readers`: the name of the entry point is the suffix without its d
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thunder_dynamics.errors import (
+    ImplausibleWarning,
     InconsistentInertiaWarning,
     NameNotFoundError,
     RobotFileError,
@@ -89,9 +91,17 @@ def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
         NameNotFoundError: for a robot, option, link or joint that there is not.
         InertiaError: for inertial parameters that no rigid body has, unless `allow_inconsistent`.
         ModelError: for a robot name that is no C identifier.
+
+    Warns:
+        ImplausibleWarning: of quantities that no robot has, as where a unit is wrong; see `plausibility`.
     """
+    from thunder_dynamics.plausibility import find_implausible  # and numpy, which finding a file needs not
+
     file = locate(path)
-    return _reader_of(file)(file, options)
+    model = _reader_of(file)(file, options)
+    for verdict in find_implausible(model, quick=True):
+        warnings.warn(f"{file}: {verdict}", ImplausibleWarning, stacklevel=2)
+    return model
 
 
 def read_assembly(path: str | PathLike[str], options: Mapping[str, Any]) -> Assembly:

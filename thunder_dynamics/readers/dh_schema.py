@@ -5,7 +5,6 @@ Lengths that depend on the number of joints are checked by `dh_yaml`. docs/refer
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import GRAVITY
-from thunder_dynamics.readers.fields import Strict
+from thunder_dynamics.readers.fields import Strict, beyond_a_turn
 from thunder_dynamics.readers.source import Finite
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument
 
@@ -64,9 +63,8 @@ class GravityEntry(Entry):
 
 def _in_radians(angles: tuple[float, float, float]) -> tuple[float, float, float]:
     """More than a turn is meant in degrees."""
-    if max(map(abs, angles)) > 2.0 * math.pi:
-        meant = ", ".join(f"{math.radians(angle):.5g}" for angle in angles)
-        raise ValueError(f"{max(angles, key=abs):g} rad is more than a turn (valid: radians; did you mean [{meant}]?)")
+    if wrong := beyond_a_turn(angles):
+        raise ValueError("{} (valid: {})".format(*wrong))
     return angles
 
 

@@ -36,7 +36,7 @@ from thunder_dynamics.readers.dh_schema import (
     UrdfRobotEntry,
     as_schema_0_2,
 )
-from thunder_dynamics.readers.fields import UNKNOWN_KEY, by_names, complaint
+from thunder_dynamics.readers.fields import UNKNOWN_KEY, beyond_a_turn, by_names, complaint
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
@@ -232,6 +232,9 @@ class _Builder(_Document):
         entry, n = self.entry, self.n
         self._expect(("type_joints",), entry.type_joints, n, "one per joint")
         self._expect(("kinematics", "DH"), entry.kinematics.DH, 4 * n, "a, alpha, d, theta per joint")
+        for k, value in enumerate(entry.kinematics.DH):
+            if k % 2 and (wrong := beyond_a_turn([value])):  # alpha and theta
+                self._fail(("kinematics", "DH", k), *wrong)
         self._expect(("kinematics", "symb"), entry.kinematics.symb, 4 * n, "one per entry of DH")
         if len(entry.dynamics) != n:
             absent = [f"link{k}" for k in range(1, n + 1) if f"link{k}" not in entry.dynamics]

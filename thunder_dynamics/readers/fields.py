@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -45,6 +46,15 @@ def complaint(found: Mapping[str, Any]) -> tuple[str, str | None]:
         return what, valid[:-1] or None
     is_mapping = kind in ("model_type", "dict_type")
     return shortened(found["input"]), "keys and values" if is_mapping else message[:1].lower() + message[1:]
+
+
+def beyond_a_turn(angles: Sequence[float]) -> tuple[str, str] | None:
+    """Return what is wrong with angles of which one is more than a turn, and what may be meant; None if none is."""
+    if not max(map(abs, angles)) > 2.0 * math.pi:
+        return None
+    meant = ", ".join(f"{math.radians(angle):.5g}" for angle in angles)
+    meant = f"[{meant}]" if len(angles) > 1 else meant
+    return f"{max(angles, key=abs):g} rad is more than a turn", f"radians; did you mean {meant}?"
 
 
 def by_names(given: Mapping[str, Value], names: Sequence[str], kind: str, where: str) -> dict[str, Value]:

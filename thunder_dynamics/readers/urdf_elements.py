@@ -21,6 +21,7 @@ import numpy as np
 from lxml import etree
 
 from thunder_dynamics.errors import (
+    DegreesWarning,
     IgnoredLimitWarning,
     ModelError,
     OpenLoopWarning,
@@ -34,6 +35,7 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
 from thunder_dynamics.locking import Shape
+from thunder_dynamics.readers.fields import beyond_a_turn
 from thunder_dynamics.readers.limits import EFFORT, ELEMENTS, NUMBER, POSITION, VELOCITY
 from thunder_dynamics.readers.source import check_entity_name, relocated
 from thunder_dynamics.spatial import rotation_from_quaternion, rotation_from_ypr
@@ -351,6 +353,8 @@ def _pose(element: _Element | None) -> Pose:
     xyz, given = np.array(element.vector("xyz", 3, (0.0, 0.0, 0.0))), element.attributes()
     if "quat_xyzw" not in given:
         roll, pitch, yaw = element.vector("rpy", 3, (0.0, 0.0, 0.0))
+        if wrong := beyond_a_turn([roll, pitch, yaw]):
+            warnings.warn("{}: {}; valid: {}".format(element.where, *wrong), DegreesWarning, stacklevel=2)
         return Pose(rotation_from_ypr(yaw, pitch, roll), xyz)
     quaternion = element.vector("quat_xyzw", 4)
     if "rpy" in given:

@@ -24,6 +24,9 @@ KeyPath = tuple[str | int, ...]
 
 _TAG = "tag:yaml.org,2002:"
 
+MERGE = "<<"
+"""Key of a mapping whose value is another mapping, or a list of such, that gives the keys it does not have itself."""
+
 
 @dataclass(frozen=True)
 class YamlDocument:
@@ -32,7 +35,7 @@ class YamlDocument:
     Args:
         data: The top-level mapping.
         lines: Line (from 1) of every key path; a list's entries have their own.
-        anchored: Top-level keys whose value is a scalar that carries an anchor.
+        anchored: Top-level keys whose value carries an anchor: constants and what other places share.
         source: Name of the file, for messages.
     """
 
@@ -85,7 +88,8 @@ class _Composer(yaml.BaseLoader):
         node: Node | None = super().compose_node(parent, index)
         self.depth -= 1
         # Nodes forget their anchors, so note here which values of the top-level mapping define one.
-        if self.depth == 1 and isinstance(index, ScalarNode) and isinstance(event, yaml.ScalarEvent) and event.anchor:
+        defines = isinstance(event, yaml.NodeEvent) and not isinstance(event, yaml.AliasEvent) and event.anchor
+        if self.depth == 1 and isinstance(index, ScalarNode) and defines:
             self.anchored.add(index.value)
         return node
 
@@ -111,27 +115,51 @@ class _Converter:
     def __init__(self, source: str) -> None:
         self.source = source
         self.lines: dict[KeyPath, int] = {}
+        self.count = 0
 
     def convert(self, node: Node, path: KeyPath) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
-        if len(path) > DEPTH:
-            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{DEPTH} levels")
-        if len(self.lines) > VALUES:
-            self._fail(node, path[:3], "aliases expand to too many values", f"at most {VALUES}")
-        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in {*_SCALARS, "seq", "map"}:
-            valid = "no tag (no objects are made from a robot file)"
-            self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
+        self._check(node, path, len(path))
         if isinstance(node, MappingNode):
             return self._mapping(node, path)
         if isinstance(node, SequenceNode):
             return [self.convert(item, (*path, index)) for index, item in enumerate(node.value)]
         return self._scalar(node, path)
 
-    def _mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, value in node.value:
+    def _check(self, node: Node, path: KeyPath, depth: int) -> None:
+        """Raise for a node that is too deep, one too many, or of a kind that no robot file needs."""
+        self.count += 1
+        if depth > DEPTH:
+            self._fail(node, path[:3], "the nesting is too deep or an alias contains itself", f"{DEPTH} levels")
+        if self.count > VALUES:
+            self._fail(node, path[:3], "aliases expand to too many values", f"at most {VALUES}")
+        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in {*_SCALARS, "seq", "map"}:
+            valid = "no tag (no objects are made from a robot file)"
+            self._fail(node, path, f"the tag '{node.tag.replace(_TAG, '!!')}' is not allowed", valid)
+
+    def _pairs(self, node: MappingNode, path: KeyPath, depth: int) -> list[tuple[ScalarNode, Node]]:
+        """Return keys and values of a mapping; a merge key `<<` stands for those of its mappings that are not there."""
+        for key, _ in node.value:
             if not isinstance(key, ScalarNode):
                 self._fail(key, path, "a key is no text", "text keys")
+        have, pairs = {key.value for key, _ in node.value}, []
+        for key, value in node.value:
+            if key.value != MERGE or key.style is not None:
+                pairs.append((key, value))
+                continue
+            for other in value.value if isinstance(value, SequenceNode) else [value]:
+                self._check(other, path, depth + 1)
+                if not isinstance(other, MappingNode):
+                    self._fail(value, (*path, MERGE), "no mapping to merge", "an alias of a mapping, or a list of such")
+                merged = [pair for pair in self._pairs(other, path, depth + 1) if pair[0].value not in have]
+                self.count += len(merged)
+                have |= {name.value for name, _ in merged}
+                pairs += merged
+        return pairs
+
+    def _mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in self._pairs(node, path, len(path)):
             name = self._text(key, path)
             if name in result:
                 first = self.lines[(*path, name)]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thunder_dynamics.checksums import read_verified
 from thunder_dynamics.errors import RobotFileError, shortened
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
@@ -25,6 +24,7 @@ from thunder_dynamics.runtime.parameter_files import (
     read_par_REG,
     write_file,
 )
+from thunder_dynamics.storage.checksums import read_verified
 from thunder_dynamics.storage.door import read_text
 
 if TYPE_CHECKING:

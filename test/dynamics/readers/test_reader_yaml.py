@@ -57,6 +57,8 @@ def test_right_angles_are_exact(tmp_path: Path) -> None:
 def test_angles_of_more_than_a_turn_are_taken_for_degrees(tmp_path: Path) -> None:
     message = message_of(tmp_path, changed("ypr: [0.1, 0.2, 0.3]", "ypr: [0, 0, 180]"))
     assert "180 rad is more than a turn" in message and "radians; did you mean [0, 0, 3.1416]?" in message
+    message = message_of(tmp_path, changed("DH: [0.1, *PI_2, 0.3", "DH: [0.1, 90, 0.3"))
+    assert "kinematics.DH[1]: 90 rad is more than a turn" in message and "did you mean 1.5708?" in message
 
 
 @pytest.mark.parametrize("version", ["0.2", "0.3", "'0.3'"])
@@ -93,6 +95,18 @@ def test_anchored_top_level_scalars_are_constants_and_anchored_mappings_can_be_s
     text = "NOTE: &note hello\n" + text[:second] + "inertial: *body\n" + text[text.index("\n", second) + 1 :]
     model = load_model(write(tmp_path, text))
     assert model.links[0].inertia.pi.tolist() == model.links[1].inertia.pi.tolist()
+
+
+def test_a_shared_mapping_at_the_top_level_is_merged_where_a_mapping_says_so(tmp_path: Path) -> None:
+    start = GOOD.index("inertial: {mass")
+    body = GOOD[start + len("inertial: {") : GOOD.index("}", start)]
+    heavy = GOOD.replace(body, body.replace("mass: 2.0", "mass: 7.0"))
+    for merge in ("<<: *body", "<<: [*body]", "<<: [*more, *body]"):
+        shared = f"body: &body {{{body}}}\nmore: &more {{mass: 2.0}}\nfew: &few [1, 2]\n"
+        text = shared + GOOD.replace(body, f"{merge}, mass: 7.0")
+        assert load_model(write(tmp_path, text)).pi.tolist() == load_model(write(tmp_path, heavy)).pi.tolist()
+    message = message_of(tmp_path, GOOD.replace(body, "<<: 7"))
+    assert "arm.yaml:" in message and "no mapping to merge" in message and "an alias of a mapping" in message
 
 
 def test_optional_sections_have_defaults(tmp_path: Path) -> None:

@@ -46,8 +46,15 @@ def test_alias_bombs_are_refused_quickly(tmp_path: Path) -> None:
     assert "aliases expand to too many values" in message_of(tmp_path, "\n".join(rows))
 
 
-def test_an_alias_inside_itself_is_refused(tmp_path: Path) -> None:
-    assert "an alias contains itself" in message_of(tmp_path, "a: &a [*a]\n")
+def test_merge_bombs_are_refused_quickly(tmp_path: Path) -> None:
+    rows = ["a0: &a0 {x: 1}"]
+    rows += [f"a{k}: &a{k} {{<<: [{', '.join([f'*a{k - 1}'] * 10)}]}}" for k in range(1, 12)]
+    assert "aliases expand to too many values" in message_of(tmp_path, "\n".join(rows))
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {<<: *a}\n", "a: &a {b: &b {<<: *a}}\n"])
+def test_an_alias_inside_itself_is_refused(tmp_path: Path, text: str) -> None:
+    assert "an alias contains itself" in message_of(tmp_path, text)
 
 
 @pytest.mark.parametrize(
