@@ -11,6 +11,7 @@ from typing import Any
 from thunder_controllers.arms.descriptions import Description, find_description
 from thunder_controllers.simulation.scenario import DESCRIPTIONS
 from thunder_dynamics.errors import listed
+from thunder_dynamics.readers.command_options import located
 from thunder_dynamics.readers.urdf import select_arm
 from thunder_dynamics.readers.urdf_tree import Selection
 
@@ -72,7 +73,7 @@ def choose_arm(
         ThunderError: as `find_description` and `select_arm` raise.
     """
     description = find_description(robot)
-    options = {**description.reading, **(reading or {})}
+    options = located({**description.reading, **(reading or {})})
     if description.file.suffix not in DESCRIPTIONS:
         return Choice(description, options, None)
     selection = select_arm(description.file, {**options, "ee_link": ee_link})

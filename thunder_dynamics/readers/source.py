@@ -57,8 +57,8 @@ class ReaderOptions(BaseModel):
         without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
         rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
         drives: File with rotors, friction and offsets of joints, as `thunder commission` writes it; see `read_drives`.
-        gravity: g₀ in the frame of the base link, as it is given, whatever the file says [m/s²]; default: the file's, or
-            9.81 m/s² down in the root of a URDF, turned by the joints between root and base link.
+        gravity: g₀ in the frame of the base link, as it is given, whatever the file says [m/s²]; default: the file's,
+            or 9.81 m/s² down in the root of a URDF, turned by the joints between root and base link.
         arm: Select the arm and hold all other joints, as `select_arm` does; a file of DH parameters is an arm.
     """
 

@@ -121,8 +121,10 @@ def select_arm(path: Path, options: Mapping[str, Any]) -> Selection:
 
 def _selection(text: str, where: str, options: UrdfOptions) -> Selection:
     tree = UrdfTree(parse_urdf(text, where, options.zero_limits), where)
-    given = options.ee_link[0] if isinstance(options.ee_link, tuple) else options.ee_link
-    return tree.select_arm(tree.base_link(options.base_link), given, options.locked_joints)
+    if isinstance(options.ee_link, tuple):
+        what = f"several end effectors of one arm: {listed(options.ee_link)}"
+        raise RobotFileError(what, where=where, valid=f"one by {option('ee_link')}")
+    return tree.select_arm(tree.base_link(options.base_link), options.ee_link, options.locked_joints)
 
 
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
