@@ -27,7 +27,6 @@ import numpy as np
 from program import host_program
 
 from thunder_controllers.arms.descriptions import collection
-from thunder_controllers.arms.selection import select_arm
 from thunder_controllers.franka.arms import robot_urdf
 from thunder_dynamics.build import LawRequest, build
 from thunder_dynamics.errors import LawError, NameNotFoundError
@@ -105,9 +104,7 @@ def load_arm(name: str) -> RobotModel:
     if name in CHAINS:
         part, ee_link = CHAINS[name]
         file = ROOT / part if part.startswith("test/") else folder / part
-        found = select_arm(file, {}, ee_link)
-        held = {joint: at[0] if len(at) == 1 else at for joint, at in found.held.items()}
-        return load_model(file, name=name, ee_link=found.ee_link, **({"locked_joints": held} if held else {}))
+        return load_model(file, name=name, arm=True, ee_link=ee_link)
     arm = ARMS[name]
     if arm.file.endswith(".yaml"):
         return load_model(ROOT / "config/robots" / arm.file)

@@ -6,12 +6,10 @@ ROS's own resolver, resource_retriever, comes with a distribution only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from thunder_controllers import resources
 from thunder_dynamics.errors import ThunderError
-from thunder_dynamics.readers.command_options import named_values
 from thunder_dynamics.readers.xacro_child import installed, is_inside, package_folders
 
 SCHEME = "package://"
@@ -55,13 +53,3 @@ def resolve_file(text: str) -> Path:
     if not path.is_file():
         raise PackageUriError("no such file", where=str(path), valid="a path or package:// URI of a file")
     return path
-
-
-def resolve_packages(texts: Iterable[str], where: str) -> dict[str, str]:
-    """Resolve the folders of packages that are given as texts NAME:=FOLDER.
-
-    Raises:
-        RobotFileError: if a text has another form.
-        PackageUriError: as `resolve` raises.
-    """
-    return {name: str(resolve(folder)) for name, folder in named_values(texts, where).items()}

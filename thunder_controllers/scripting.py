@@ -35,6 +35,7 @@ from thunder_controllers.view.browser import View
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import located
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -305,7 +306,7 @@ def simulate(  # type: ignore[misc]  # the names of its arguments are said once
         given |= {"plant": {**(plant or {}), **_carried(payload, plant or {}, link)}, "start": _given_start(start)}
         base |= {"law": {}} if law is not None else {}  # options are those of a law
     else:
-        file, model, reading, ee_link = _read(robot, robot_options or {}, ee_link)
+        file, model, reading, ee_link = _read(robot, located(robot_options or {}), ee_link)
         base = {"robot": str(file), "robot_options": reading, "ee_link": ee_link, "law": {"name": DEFAULT_LAW}}
         base |= {"plant": _plant(file, model, plant or {}, reading, payload, ee_link), "duration": DEFAULT_DURATION}
         base |= {"check_reference": check_reference, "start": {"q": _middle(model)}}

@@ -109,6 +109,22 @@ class PlaceholderWarning(InconsistentInertiaWarning):
     """Inertial parameters of links are placeholders: nobody has measured them."""
 
 
+class ChoiceWarning(UserWarning):
+    """A reader chose what the file and the options leave open; the message names the option that chooses otherwise."""
+
+
+class EndEffectorWarning(ChoiceWarning):
+    """Several links of the last body could be the end effector."""
+
+
+class MountingWarning(ChoiceWarning):
+    """Joints above the base link turn it: gravity has another direction in its frame, or depends on their positions."""
+
+
+class ArmWarning(ChoiceWarning):
+    """Joints that are no part of the arm are held."""
+
+
 class ThunderError(Exception):
     """Root of every error this project raises on purpose.
 

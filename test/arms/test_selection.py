@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thunder_controllers.arms.descriptions import collected, collection
-from thunder_controllers.arms.selection import Selection, select_arm, select_in_tree
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError
-from thunder_dynamics.readers.urdf import read_urdf_text
+from thunder_dynamics.readers.urdf import read_urdf_text, select_arm
 from thunder_dynamics.readers.urdf_elements import parse_urdf
-from thunder_dynamics.readers.urdf_tree import UrdfTree
+from thunder_dynamics.readers.urdf_tree import Selection, UrdfTree
 
 
 def select(text: str, ee_link: str | None = None, **locked: tuple[float, ...]) -> Selection:
-    return select_in_tree(UrdfTree(parse_urdf(text, "text"), "text"), ee_link, locked)
+    tree = UrdfTree(parse_urdf(text, "text"), "text")
+    return tree.select_arm(tree.root, ee_link, locked)
 
 
 def names(prefix: str, count: int) -> tuple[str, ...]:

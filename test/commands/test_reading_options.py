@@ -6,15 +6,22 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click import Context
 from click.testing import CliRunner
 
-from thunder_controllers.commands.check import OPTIONS_OF
+from thunder_controllers.arms.trial import plan_trial
+from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.reading import SPELLED, parameters_given, reading_of
+from thunder_controllers.ros.tools.launch_arguments import read_arguments
 from thunder_controllers.simulation.preparation import build_library, read_description
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.cli import thunder
-from thunder_dynamics.errors import RobotFileError
-from thunder_dynamics.readers.command_options import OPTIONS, named_values
-from thunder_dynamics.readers.urdf import XacroOptions
+from thunder_dynamics.errors import ArmWarning, RobotFileError, spelled
+from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.command_options import READING, named_values
+from thunder_dynamics.readers.source import ReaderOptions
+from thunder_dynamics.readers.urdf import UrdfOptions, XacroOptions
 
 ROD = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:macro name="rod" params="name parent mass">
@@ -104,9 +111,95 @@ def test_two_kinds_of_files_are_checked_under_the_options_that_each_has(arm: Pat
     assert "no option" in str(alone.exception)
 
 
-def test_the_command_line_has_every_option_of_the_readers_but_two() -> None:
-    assert set(XacroOptions.model_fields) - set(OPTIONS) == {"name", "gravity"}
-    assert OPTIONS_OF[".xacro"] >= set(OPTIONS) and OPTIONS_OF[".yaml"] >= {"locked_joints", "without_rotors"}
+NAMES = {option.name for option in READING}
+
+
+def test_the_table_has_every_option_of_the_readers_and_the_name_is_a_door_s_own() -> None:
+    assert set(XacroOptions.model_fields) - NAMES == {"name"}
+    assert {option.name for option in READING if option.of == "all"} == set(ReaderOptions.model_fields) - {"name"}
+    assert {option.name for option in READING if option.of != "xacro"} == set(UrdfOptions.model_fields) - {"name"}
+
+
+@pytest.mark.parametrize("command", ["gen", "info", "gains", "identify", "mjcf", "replay", "doctor", "load"])
+def test_every_command_that_reads_a_robot_has_all_of_them(command: str) -> None:
+    parameters = {parameter.name for parameter in thunder.get_command(Context(thunder), command).params}
+    assert parameters >= NAMES
+
+
+@pytest.mark.parametrize(
+    ("command", "own"),
+    [("try", {"arm"}), ("check", {"allow_inconsistent"}), ("run", set()), ("commission", set())],
+)
+def test_others_have_all_but_what_they_do_by_themselves(command: str, own: set[str]) -> None:
+    parameters = {parameter.name for parameter in thunder.get_command(Context(thunder), command).params}
+    assert NAMES - parameters == own
+
+
+def test_nodes_and_launch_files_have_all_of_them() -> None:
+    words = {option.ros_name for option in READING}
+    for folder, node in (("generator", names.GENERATOR), ("simulation", names.SIMULATION)):
+        assert words <= {parameter.name for parameter in node_parameters(folder, node)}
+    assert words <= set(read_arguments("generator")) and words <= set(read_arguments("robot_adaptive"))
+
+
+GIVEN = {
+    "lock": "finger_a=0.02+finger_b=0.01,0.02",
+    "gravity": "0+0+-1.62",
+    "rotor": "j1=0.1",
+    "arm": "false",
+    "ee_link": "left+right",
+    "packages": "parts=parts",
+    "base": "floating",
+}
+
+
+def test_what_a_launch_file_is_given_is_what_the_reader_gets() -> None:
+    defaults = {parameter.name: parameter.default for parameter in node_parameters("generator", names.GENERATOR)}
+    assert reading_of({**defaults, **parameters_given(GIVEN)}) == {
+        "locked_joints": {"finger_a": (0.02,), "finger_b": (0.01, 0.02)},
+        "gravity": (0.0, 0.0, -1.62),
+        "rotor_inertias": {"j1": 0.1},
+        "ee_link": ("left", "right"),
+        "packages": {"parts": str(Path.cwd() / "parts")},
+        "base": "floating",
+    }
+
+
+HELD = """<robot name="gripper"><link name="base"/>
+  <joint name="one" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" velocity="1" effort="9"/></joint><link name="arm"/>
+  <joint name="two" type="revolute"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/>
+    <origin xyz="0.5 0 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
+  <link name="hand"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="jaw" type="prismatic"><parent link="hand"/><child link="finger"/><axis xyz="0 1 0"/>
+    <limit lower="0.01" upper="0.04" velocity="1" effort="9"/></joint><link name="finger"/>
+</robot>"""
+
+
+def test_messages_call_an_option_as_it_is_called_there(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(HELD)
+    with pytest.raises(RobotFileError, match="hold them: arm=True, or locked_joints={joint: position}"):
+        load_model(file, ee_link="hand")
+    typed = CliRunner().invoke(thunder, ["info", str(file), "--ee-link", "hand", "--at", "0 0"])
+    assert "another --ee-link or --base-link, or hold them: --arm, or --lock JOINT=VALUE" in str(typed.exception)
+    with spelled(SPELLED), pytest.raises(RobotFileError, match="another ee_link:= .*: arm:=, or lock:=JOINT=VALUE"):
+        load_model(file, ee_link="hand")
+    with pytest.warns(ArmWarning, match="held: jaw; ee_link and locked_joints choose"):
+        assert load_model(file, arm=True).joint_names == ("one", "two")
+
+
+def test_gravity_is_an_option_of_every_kind_of_file(tmp_path: Path) -> None:
+    result = CliRunner().invoke(thunder, ["info", "panda", "--gravity", "0", "0", "-1.62", "--at", "0 0 0 -1 0 1 0"])
+    assert result.exit_code == 0
+    assert load_model("panda", gravity=(0, 0, -1.62)).gravity == (0.0, 0.0, -1.62)
+
+
+def test_a_relative_path_is_seen_from_the_working_directory(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(arm.parents[1])
+    scenario = plan_trial("cell/arm.xacro", {"packages": {"rod_description": "rods"}}).scenario
+    assert scenario["robot_options"]["packages"] == {"rod_description": str(arm.parents[1] / "rods")}
 
 
 @pytest.mark.parametrize(("text", "found"), [("a=b", {"a": "b"}), ("a:=b=c", {"a": "b=c"})])

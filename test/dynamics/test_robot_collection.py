@@ -65,17 +65,11 @@ def cases() -> list[object]:
 
 
 def load(file: Path, base: str) -> RobotModel:
-    """The model; of links that are one end effector as well as another, the last. Impossible inertias count, too."""
+    """The model; impossible inertias count, too."""
     options = {"name": "robot", "allow_inconsistent": True, "base": base}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            return load_model(file, **options)
-        except RobotFileError as error:
-            if "several links could be the end effector" not in str(error):
-                raise
-            links = str(error).split("end effector: ")[1].split(";")[0].split(", ")
-            return load_model(file, **options, ee_link=links[-1])
+        return load_model(file, **options)
 
 
 @pytest.mark.parametrize(("file", "base"), cases())

@@ -9,10 +9,11 @@ from os import PathLike
 from typing import Any
 
 from thunder_controllers.arms.descriptions import Description, find_description
-from thunder_controllers.arms.selection import Selection, select_arm
 from thunder_controllers.simulation.scenario import DESCRIPTIONS
 from thunder_dynamics.errors import listed
-from thunder_dynamics.readers.command_options import XACRO
+from thunder_dynamics.readers.command_options import located
+from thunder_dynamics.readers.urdf import select_arm
+from thunder_dynamics.readers.urdf_tree import Selection
 
 LISTED = 4
 """Held joints of a kind that are shown with their positions."""
@@ -66,17 +67,15 @@ def choose_arm(
     Args:
         robot: A name, file or package:// URI, see `find_description`.
         reading: Options of its reader; `locked_joints` are held in any case.
-        ee_link: The end effector; `select_in_tree` says which it is by default.
+        ee_link: The end effector; `UrdfTree.select_arm` says which it is by default.
 
     Raises:
         ThunderError: as `find_description` and `select_arm` raise.
     """
     description = find_description(robot)
-    options = {**description.reading, **(reading or {})}
+    options = located({**description.reading, **(reading or {})})
     if description.file.suffix not in DESCRIPTIONS:
         return Choice(description, options, None)
-    locked = options.pop("locked_joints", {})
-    own: dict[str, Any] = {key: options[key] for key in XACRO if key in options}
-    selection = select_arm(description.file, own, ee_link, locked)
+    selection = select_arm(description.file, {**options, "ee_link": ee_link})
     held = {"locked_joints": dict(selection.held)} if selection.held else {}
     return Choice(description, {**options, **held, "ee_link": selection.ee_link}, selection)

@@ -21,7 +21,6 @@ from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
 from thunder_dynamics.plausibility import find_implausible
 from thunder_dynamics.readers import load_model
-from thunder_dynamics.readers.command_options import XACRO
 
 FRICTION = 0.02
 """Simulated friction beside the description's: Coulomb over the effort limit [1], viscous at 1 rad/s or 1 m/s."""
@@ -202,7 +201,7 @@ def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> 
 
     if file.suffix not in DESCRIPTIONS:
         return False
-    assembly = read_assembly(file, {key: options[key] for key in (*XACRO, "locked_joints") if key in options})
+    assembly = read_assembly(file, options)
     try:
         compile_spec(build_spec(assembly, model.joint_names, str(file), contacts=False), str(file))
     except ScenarioError:

@@ -18,7 +18,7 @@ from thunder_dynamics.inertia import DYN_NAMES, least_second_moment, nearest_con
 from thunder_dynamics.model import Link, RobotModel
 from thunder_dynamics.plausibility import Verdict, judge
 from thunder_dynamics.readers import load_model, locate
-from thunder_dynamics.readers.command_options import OPTIONS, reading_options
+from thunder_dynamics.readers.command_options import reading_options
 from thunder_dynamics.readers.source import ReaderOptions
 from thunder_dynamics.readers.urdf import UrdfOptions, XacroOptions
 
@@ -30,15 +30,13 @@ OPTIONS_OF = {
 }
 """What may be said of a file, by its suffix; a package's own reader is given all."""
 
-READING = tuple(name for name in OPTIONS if name != "allow_inconsistent")
-
 
 @click.command()
 @robot_argument
 @click.argument("other", type=click.Path(dir_okay=False), required=False)
 @click.option("--limit", default=1e-6, show_default=True, help="Relative difference that two descriptions may have.")
 @click.option("--seed", default=0, show_default=True, help="Of the random states.")
-@reading_options(*READING)
+@reading_options(but=("allow_inconsistent",))
 def check(robot: str, other: str | None, limit: float, seed: int, reading: dict[str, Any]) -> None:
     """Check ROBOT, a YAML, URDF or xacro file or a name, and that OTHER describes the same one; compiles what is new.
 

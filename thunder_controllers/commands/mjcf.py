@@ -16,7 +16,7 @@ from thunder_controllers.simulation.robot import RobotOptions, SimulatedRobot
 from thunder_dynamics.cli import completer
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers import locate
-from thunder_dynamics.readers.command_options import XACRO, parse_number, reading_options
+from thunder_dynamics.readers.command_options import parse_number, reading_options
 
 DESCRIPTIONS = "urdf"
 """Folder of the descriptions that come with the package."""
@@ -44,7 +44,7 @@ def _descriptions() -> Iterable[str]:
 @click.option("--timestep", type=float, default=0.001, show_default=True, help="Of the integration [s].")
 @click.option("--viscous", type=float, help="Viscous friction of all joints [N·m·s/rad or N·s/m]. [the description's]")
 @click.option("--coulomb", type=float, help="Coulomb friction of all joints [N·m or N]. [the description's]")
-@reading_options("locked_joints", *XACRO)
+@reading_options()
 def mjcf(
     robot: Path,
     out: Path,

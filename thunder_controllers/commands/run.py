@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from thunder_controllers.commands.terminal import (
     changed,
     gains_option,
     given_gains,
+    of_robot,
     print_table,
     scenario_argument,
     set_option,
@@ -22,6 +23,7 @@ from thunder_controllers.commands.terminal import (
     xacro_folder_option,
 )
 from thunder_dynamics.errors import NameNotFoundError, ScenarioError
+from thunder_dynamics.readers.command_options import reading_options
 
 if TYPE_CHECKING:
     from thunder_controllers.simulation.experiment import ScenarioResult
@@ -58,6 +60,7 @@ def _with_exports(command: Callable[..., Any]) -> Callable[..., Any]:
 @set_option
 @click.option("--view", is_flag=True, help="Watch the runs on a page of a browser.")
 @xacro_folder_option
+@reading_options(but=("xacro_folders",))
 @verbose_option
 @_with_exports
 def run(
@@ -70,6 +73,7 @@ def run(
     view: bool,
     xacro_folders: tuple[str, ...],
     verbose: bool,
+    reading: Mapping[str, Any],
     **exports: Any,
 ) -> None:
     """Run a simulation SCENARIO (YAML file or name) and write traces, metrics and a report.
@@ -83,8 +87,8 @@ def run(
     from thunder_controllers.view.arm import arms_of, notes_of
     from thunder_controllers.view.browser import View
 
-    changes = changed({"seed": seed, "duration": duration}, given_gains(given), settings)
-    loaded = load_scenario(scenario, changes, xacro_folders)
+    changes = changed({"seed": seed, "duration": duration, **of_robot(reading)}, given_gains(given), settings)
+    loaded = load_scenario(scenario, changes, (*xacro_folders, *reading.get("packages", {}).values()))
     folder = out or Path("results") / loaded.name
     _check(**exports)
     with View(click.echo) if view else nullcontext() as watch:

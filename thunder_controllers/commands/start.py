@@ -55,7 +55,7 @@ def demo(context: click.Context, out: Path, verbose: bool) -> None:
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the results. [results/try_<robot>]"
 )
 @click.option("--open", "opens", is_flag=True, help="Open the report in a browser.")
-@reading_options("locked_joints", "rotor_inertias", "xacro_args", "packages")
+@reading_options(but=("arm", "ee_link"))
 @verbose_option
 @click.pass_context
 def try_(

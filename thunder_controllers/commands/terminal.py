@@ -101,6 +101,13 @@ def changed(values: Mapping[str, Any], gains: Mapping[str, Any], settings: Itera
     return found
 
 
+def of_robot(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what options of robot files change in a scenario: those of the controller's robot, and of the plant."""
+    own = {key: value for key, value in reading.items() if key != "ee_link"}
+    plant = {key: reading[key] for key in ("xacro_args", "packages") if key in reading}
+    return {"robot_options": own or None, "plant": plant or None, "ee_link": reading.get("ee_link")}
+
+
 def single_joint_library(model: RobotModel, laws: Sequence[LawRequest] = ()) -> Library:
     """Compile and load a robot whose joints have one position and its rate each, of their own.
 

@@ -11,7 +11,14 @@ import click
 import numpy as np
 import yaml
 
-from thunder_controllers.commands.terminal import changed, print_json, print_table, set_option, xacro_folder_option
+from thunder_controllers.commands.terminal import (
+    changed,
+    of_robot,
+    print_json,
+    print_table,
+    set_option,
+    xacro_folder_option,
+)
 from thunder_controllers.commissioning.estimate import Findings, Quantity
 from thunder_controllers.commissioning.file import (
     DRIVE,
@@ -30,6 +37,7 @@ from thunder_dynamics.cli import LAW_FORM, complete_law, completer, parse_law
 from thunder_dynamics.errors import RobotFileError
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model, locate, named_robots
+from thunder_dynamics.readers.command_options import reading_options
 from thunder_dynamics.readers.yaml_text import parse_yaml
 from thunder_dynamics.storage.door import read_text
 from thunder_dynamics.storage.whole import write_text
@@ -69,6 +77,7 @@ def _names() -> Mapping[str, Path]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @set_option
 @xacro_folder_option
+@reading_options(but=("xacro_folders",))
 def commission(
     scenario: str,
     reach: float | None,
@@ -78,6 +87,7 @@ def commission(
     as_json: bool,
     settings: tuple[str, ...],
     xacro_folders: tuple[str, ...],
+    reading: Mapping[str, Any],
 ) -> None:
     """Find delays, noise, rotors, friction and offsets of the arm in SCENARIO by a small motion at its start.
 
@@ -86,9 +96,10 @@ def commission(
     """
     given = {"reach": reach, "effort_share": effort_share}
     budget = check_keys(Budget, {key: value for key, value in given.items() if value is not None}, "commission")
-    changes = changed({}, {}, settings)
+    changes = changed(of_robot(reading), {}, settings)
+    xacro_folders = (*xacro_folders, *reading.get("packages", {}).values())
     with tempfile.TemporaryDirectory() as folder:
-        loaded = load_scenario(_scenario_file(scenario, Path(folder)), changes, xacro_folders)
+        loaded = load_scenario(_scenario_file(scenario, Path(folder), reading), changes, xacro_folders)
         original = loaded.runs[0]
         model = loaded.load_model(original.config.robot, original.config)
         done = commission_scenario(loaded, model, budget)
@@ -108,12 +119,12 @@ def commission(
         click.echo(str(out.resolve()), err=as_json)
 
 
-def _scenario_file(given: str, folder: Path) -> Path:
+def _scenario_file(given: str, folder: Path, reading: Mapping[str, Any]) -> Path:
     """The file of a scenario, or one made of a robot: itself as the plant, at rest in the middle of its ranges."""
     file = locate(given, _names, "scenario or robot")
     if file.suffix in (".yaml", ".yml") and "runs" in parse_yaml(read_text(file, RobotFileError), str(file)).data:
         return file
-    model = load_model(file)
+    model = load_model(file, **reading)
     low, high = model.limits("lower"), model.limits("upper")
     q = np.where(np.isfinite(high - low), 0.5 * (low + high), 0.0).tolist()
     document = {

@@ -37,6 +37,7 @@ from thunder_controllers.simulation.reference_options import ReferenceOptions, r
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, ScenarioError, files_beside, option, shortened
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import exists, load_model, locate
+from thunder_dynamics.readers.command_options import READING
 from thunder_dynamics.readers.xacro_child import is_inside, own_folders
 from thunder_dynamics.readers.yaml_text import YamlDocument, parse_yaml
 from thunder_dynamics.storage.door import read_text
@@ -340,10 +341,9 @@ class _Paths:
     def made_absolute(self, run: Run) -> Run:
         """The run with absolute paths, also of robots that are named; an error for a file that there is not."""
         config, options = run.config, dict(run.config.robot_options)
-        for key in {"packages", "xacro_folders"} & set(options):
-            options[key] = self._folders(options[key], ("robot_options", key))
-        if "drives" in options:
-            options["drives"] = self._file(options["drives"], ("robot_options", "drives"))
+        for key in (one.name for one in READING if one.places and one.name in options):
+            read = self._file if key == "drives" else self._folders
+            options[key] = read(options[key], ("robot_options", key))
         packages = self._folders(config.plant.packages, ("plant", "packages"))
         plant = {"urdf": self._file(config.plant.urdf, ("plant", "urdf")), "packages": packages}
         robot = self._file(config.robot, ("robot",))

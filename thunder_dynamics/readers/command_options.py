@@ -1,19 +1,21 @@
-"""Options of robot files on a command line: the same for every command that reads one."""
+"""Options of robot files, one table: each door of the project makes its own of it.
+
+A command line has `--lock JOINT=VALUE`, a launch file and a node `lock`, Python and scenarios `locked_joints`. A path
+is seen from the working directory of who gives it, in a scenario from the folder of its file.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import click
 
 from thunder_dynamics.errors import RobotFileError, ThunderError
-
-
-def _given(make: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    """What is made of an option's text, where it is not taken as it is."""
-    return lambda _context, _option, text: make(text)
 
 
 def named_values(
@@ -45,81 +47,198 @@ def parse_number(text: str, where: str, error: type[ThunderError] = RobotFileErr
         raise error(f"'{text}' is no number", where=where, valid="a number") from None
 
 
+def _number_pairs(texts: Iterable[str]) -> dict[str, float]:
+    return {joint: parse_number(value, joint) for joint, value in named_values(texts).items()}
+
+
 def _positions(texts: Iterable[str]) -> dict[str, tuple[float, ...]]:
     given = named_values(texts).items()
     return {joint: tuple(parse_number(one, joint) for one in values.split(",")) for joint, values in given}
 
 
-XACRO = ("xacro_args", "xacro_folders", "packages")
-"""Options of xacro files: those of a program that reads URDF by itself."""
+class Form(Enum):
+    """Form in which a command line, a launch file and a node take an option."""
 
-OPTIONS = {
-    "allow_inconsistent": click.option(
-        "--allow-inconsistent", is_flag=True, help="Warn about impossible inertias instead of refusing them."
+    FLAG = "flag"  #: Given or not.
+    TEXT = "text"  #: One word.
+    NAMES = "names"  #: One name, or several.
+    VECTOR = "vector"  #: Three numbers.
+    LIST = "list"  #: Several words, such as NAME=VALUE.
+
+
+Place = Callable[[str], str]
+"""Makes an absolute path of one that is given."""
+
+
+def from_here(path: str) -> str:
+    """Return a path that is seen from the working directory as an absolute one."""
+    return str(Path(path).expanduser().absolute())
+
+
+@dataclass(frozen=True)
+class ReadingOption:
+    """An option of `load_model`.
+
+    Attributes:
+        name: Its name in Python and in `robot_options` of a scenario.
+        text: What it is, one sentence.
+        word: Its name on a command line, without dashes; empty: `name` with dashes.
+        ros: Its name as launch argument and parameter of a node; empty: `name`.
+        form: Form of its value.
+        metavar: What a value looks like, for help.
+        make: Makes the value of the words that are given.
+        choices: The only valid values.
+        unit: Unit of its numbers, where its words are numbers.
+        places: Its value, or each of its values, is a path.
+        of: Readers that take it: all, URDF (and xacro), or xacro.
+    """
+
+    name: str
+    text: str
+    of: str = "all"
+    word: str = ""
+    ros: str = ""
+    form: Form = Form.TEXT
+    metavar: str | None = None
+    make: Callable[[Sequence[str]], Any] = lambda words: words[0]
+    choices: tuple[str, ...] = ()
+    places: bool = False
+    unit: str = ""
+
+    @property
+    def ros_name(self) -> str:
+        """Name of the launch argument and of the parameter."""
+        return self.ros or self.name
+
+    @property
+    def spelled_in_ros(self) -> str:
+        """Name and form of the launch argument, as messages show it."""
+        return f"{self.ros_name}:={self.metavar or ''}"
+
+    def value(self, words: Sequence[str], place: Place = from_here) -> Any:
+        """Return the option's value of words that are given, paths absolute."""
+        made = self.make(words)
+        return self.located(made, place) if self.places else made
+
+    def located(self, value: Any, place: Callable[[Any], Any]) -> Any:
+        """Return a value with its paths by `place`; one that is no path, list or mapping is left to the reader."""
+        if isinstance(value, Mapping):
+            return {name: place(path) for name, path in value.items()}
+        return [place(path) for path in value] if isinstance(value, list | tuple) else place(value)
+
+    def click_option(self) -> Callable[[Any], Any]:
+        """Return the option of a command line."""
+        word = f"--{self.word or self.name.replace('_', '-')}"
+        if self.form is Form.FLAG:
+            return click.option(word, self.name, is_flag=True, help=self.text)
+        if self.form is Form.VECTOR:
+            return click.option(
+                word, self.name, nargs=3, type=float, metavar=self.metavar, help=f"{self.text} [{self.unit}]"
+            )
+        several = self.form is not Form.TEXT
+        return click.option(
+            word,
+            self.name,
+            multiple=several,
+            type=click.Choice(self.choices) if self.choices else str,
+            metavar=self.metavar if several else None,
+            callback=lambda _context, _option, given: given and self.value(given if several else [given]),
+            help=self.text,
+        )
+
+
+URDF, XACRO_ONLY = "URDF", "xacro"
+READING = (
+    ReadingOption("allow_inconsistent", "Warn about impossible inertias instead of refusing them.", form=Form.FLAG),
+    ReadingOption(
+        "arm", "Select the arm, the longest chain of joints; grippers and all else are held.", form=Form.FLAG
     ),
-    "base": click.option(
-        "--base", type=click.Choice(["fixed", "floating"]), help="URDF: whether the base moves (default: fixed)."
+    ReadingOption("base", "URDF: whether the base moves (default: fixed).", URDF, choices=("fixed", "floating")),
+    ReadingOption("base_link", "URDF: link that is the base; gravity is turned as it is mounted.", URDF),
+    ReadingOption(
+        "ee_link",
+        "URDF: link that is the end effector, or one of several.",
+        URDF,
+        form=Form.NAMES,
+        make=lambda links: links[0] if len(links) == 1 else tuple(links),
     ),
-    "base_link": click.option("--base-link", help="URDF: link that is the base."),
-    "ee_link": click.option(
-        "--ee-link",
-        multiple=True,
-        callback=_given(lambda links: links[0] if len(links) == 1 else links),
-        help="URDF: link that is the end effector, or one of several.",
-    ),
-    "tree": click.option("--tree", is_flag=True, help="URDF: take joints off the chain to a single end effector, too."),
-    "locked_joints": click.option(
-        "--lock",
+    ReadingOption("tree", "URDF: take joints off the chain to a single end effector, too.", URDF, form=Form.FLAG),
+    ReadingOption(
         "locked_joints",
-        multiple=True,
+        "Hold a joint at a value, or at several.",
+        word="lock",
+        ros="lock",
+        form=Form.LIST,
         metavar="JOINT=VALUE[,…]",
-        callback=_given(_positions),
-        help="Hold a joint at a value, or at several.",
+        make=_positions,
     ),
-    "zero_limits": click.option(
-        "--zero-limits", type=click.Choice(["unlimited", "refused"]), help="URDF: what a limit of 0 says."
+    ReadingOption(
+        "gravity",
+        "Gravity in the frame of the base link.",
+        unit="m/s²",
+        form=Form.VECTOR,
+        metavar="X Y Z",
+        make=lambda words: tuple(parse_number(word, "gravity") for word in words),
     ),
-    "rotor_inertias": click.option(
-        "--rotor",
+    ReadingOption("zero_limits", "URDF: what a limit of 0 says.", URDF, choices=("unlimited", "refused")),
+    ReadingOption(
         "rotor_inertias",
-        multiple=True,
+        "Reflected rotor inertia of a joint [kg·m² or kg].",
+        word="rotor",
+        ros="rotor",
+        form=Form.LIST,
         metavar="JOINT=VALUE",
-        callback=_given(
-            lambda texts: {joint: parse_number(value, joint) for joint, value in named_values(texts).items()}
-        ),
-        help="Reflected rotor inertia of a joint [kg·m² or kg].",
+        make=_number_pairs,
     ),
-    "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
-    "drives": click.option("--drives", help="File of rotors, friction and offsets that thunder commission wrote."),
-    "xacro_args": click.option(
-        "--xacro-arg",
+    ReadingOption("without_rotors", "Rotors are known to be zero.", form=Form.FLAG),
+    ReadingOption("drives", "File of rotors, friction and offsets that thunder commission wrote.", places=True),
+    ReadingOption(
         "xacro_args",
-        multiple=True,
+        "Argument of a xacro file.",
+        XACRO_ONLY,
+        word="xacro-arg",
+        form=Form.LIST,
         metavar="NAME=VALUE",
-        callback=_given(named_values),
-        help="Argument of a xacro file.",
+        make=named_values,
     ),
-    "xacro_folders": click.option(
-        "--xacro-folder", "xacro_folders", multiple=True, help="Folder outside its package that it may read."
+    ReadingOption(
+        "xacro_folders",
+        "Folder outside its package that it may read.",
+        XACRO_ONLY,
+        word="xacro-folder",
+        form=Form.LIST,
+        metavar="FOLDER",
+        make=list,
+        places=True,
     ),
-    "packages": click.option(
-        "--package",
+    ReadingOption(
         "packages",
-        multiple=True,
+        "Where $(find NAME) leads.",
+        XACRO_ONLY,
+        word="package",
+        form=Form.LIST,
         metavar="NAME=FOLDER",
-        callback=_given(named_values),
-        help="Where $(find NAME) leads.",
+        make=named_values,
+        places=True,
     ),
-}
+)
+"""All of them but `name`, which every door asks for by itself."""
 
 
-def reading_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def located(reading: Mapping[str, Any], place: Callable[[Any], Any] = from_here) -> dict[str, Any]:
+    """Return options of `load_model` with their paths by `place`."""
+    paths = {option.name: option for option in READING if option.places}
+    return {key: paths[key].located(value, place) if key in paths else value for key, value in reading.items()}
+
+
+def reading_options(*names: str, but: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of robot files, as its argument `reading`: those of `load_model` that are given.
 
     Args:
         names: Which, as `load_model` calls them; all by default.
+        but: Which not.
     """
-    chosen = {name: OPTIONS[name] for name in names or OPTIONS}
+    chosen = {o.name: o.click_option() for o in READING if o.name in (names or [o.name]) and o.name not in but}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

@@ -391,6 +391,9 @@ class _UrdfRobot(_Document):
 
         entry = self.entry
         file, given = self.path.parent / entry.kinematics.urdf_path, _urdf_options(entry)
+        # A file that says how the base is turned, or gravity itself, replaces the mounting of the URDF.
+        if "value" in entry.gravity.model_fields_set or any(entry.Base_to_L0.ypr):
+            given["gravity"] = entry.gravity.value
         model = read_urdf(file, {**given, "name": name, "allow_inconsistent": allow_inconsistent})
         self._check(model)
         order = model.friction_order if entry.Dl_order is None else entry.Dl_order
@@ -401,7 +404,6 @@ class _UrdfRobot(_Document):
             links=links,
             base=_composed(Frame(entry.Base_to_L0.tr, entry.Base_to_L0.ypr), model.base),
             ee=_composed(model.ee, Frame(entry.Ln_to_EE.tr, entry.Ln_to_EE.ypr)),
-            gravity=entry.gravity.value,
             source=self.document.source,
             symbolic={group: tuple(map(bool, flags)) for group, flags in self._flags(entries, links, order).items()},
         )

@@ -58,6 +58,9 @@ class ReaderOptions(BaseModel):
         without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
         rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
         drives: File with rotors, friction and offsets of joints, as `thunder commission` writes it; see `read_drives`.
+        gravity: g₀ in the frame of the base link, as it is given, whatever the file says [m/s²]; default: the file's,
+            or 9.81 m/s² down in the root of a URDF, turned by the joints between root and base link.
+        arm: Select the arm and hold all other joints, as `select_arm` does; a file of DH parameters is an arm.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
@@ -68,9 +71,11 @@ class ReaderOptions(BaseModel):
     without_rotors: bool = False
     rotor_inertias: Mapping[str, NonNegative] = Field(default_factory=dict)
     drives: str | PathLike[str] | None = None
+    gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] | None = None
+    arm: bool = False
 
     def reduced(self, model: RobotModel, positions: Mapping[str, Any], where: str) -> RobotModel:
-        """The model with joints held at positions, and with the drives and rotors of these options, or without.
+        """The model with joints held at positions, and with the gravity, drives and rotors of these options.
 
         Raises:
             NameNotFoundError: for a joint to lock that there is not, or of a rotor or a drive.
@@ -78,6 +83,7 @@ class ReaderOptions(BaseModel):
         """
         try:
             locked = lock_joints(model, positions)
+            locked = locked if self.gravity is None else replace(locked, gravity=self.gravity)
             return self._with_rotors(locked if self.drives is None else locked.with_drives(read_drives(self.drives)))
         except ModelError as error:
             raise relocated(error, where) from error

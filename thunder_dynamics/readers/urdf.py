@@ -5,20 +5,29 @@ A fixed joint is read as a free one that is locked at zero, so that `locking` me
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from lxml import etree
 from pydantic import Field
 
-from thunder_dynamics.errors import NameNotFoundError, RobotFileError, listed, nearest, option
+from thunder_dynamics.errors import (
+    ArmWarning,
+    MountingWarning,
+    NameNotFoundError,
+    RobotFileError,
+    listed,
+    nearest,
+    option,
+)
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
 from thunder_dynamics.locking import Assembly, Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel, plain_name
 from thunder_dynamics.readers.source import (
-    Finite,
     ReaderOptions,
     check_bodies,
     robot_identifier,
@@ -34,10 +43,13 @@ from thunder_dynamics.readers.urdf_elements import (
     parse_urdf,
     parse_xml,
 )
-from thunder_dynamics.readers.urdf_tree import UrdfTree
+from thunder_dynamics.readers.urdf_tree import Selection, UrdfTree
 from thunder_dynamics.readers.xacro import expand_xacro
 from thunder_dynamics.spatial import ypr_from_rotation
 from thunder_dynamics.storage.door import read_xml_text
+
+LEVEL = 1e-6
+"""Largest component of gravity that no mounting turns, but the digits of a file [m/s²]."""
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that moves a floating base."""
@@ -47,12 +59,14 @@ class UrdfOptions(ReaderOptions):
     """Options of the URDF reader.
 
     Args:
-        base_link: Link that the model starts at; if it is fixed, the world frame is in it; default: the root.
-        ee_link: End-effector link, or several; default: the leaves with the most joints between them and the base. With
-            several, each has functions of its own, and the first is `ee` as well.
+        base_link: Link that the model starts at; if it is fixed, the world frame is in it; default: the root. Gravity
+            points down in the root, and is turned by the joints between: movable ones are where they are locked, or
+            as near to zero as they may be.
+        ee_link: End-effector link, or several; default: the leaf with the most movable joints above it; of several that
+            are fixed to one body, see `UrdfTree.end_effector`. Each of several has functions of its own, and the first
+            is `ee` as well.
         tree: Take joints off the chain to a single `ee_link` too; without one, or with several, they are taken anyway.
         base: `fixed` in the world, or `floating`: then a free joint moves the base link.
-        gravity: g₀ in the world frame, that of a fixed base link [m/s²].
         zero_limits: What `velocity="0"` and `effort="0"` say: "unlimited", nothing; "refused", an error.
     """
 
@@ -60,7 +74,6 @@ class UrdfOptions(ReaderOptions):
     ee_link: str | Annotated[tuple[str, ...], Field(strict=False)] | None = None
     tree: bool = False
     base: Literal["fixed", "floating"] = "fixed"
-    gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] = GRAVITY
     zero_limits: ZeroLimits = "unlimited"
 
 
@@ -102,11 +115,49 @@ def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
     return fix_joints(text, str(path), chosen.locked_joints) if chosen.locked_joints else text
 
 
+def select_arm(path: Path, options: Mapping[str, Any]) -> Selection:
+    """Select the arm in a URDF or xacro file: `UrdfTree.select_arm` of its text.
+
+    Options: as in `read_urdf`; those that are empty count as not given.
+
+    Raises:
+        RobotFileError, NameNotFoundError: as `thunder_dynamics.load_model` and `UrdfTree.select_arm` say.
+    """
+    chosen, text = _opened(path, {**{name: value for name, value in options.items() if value}, "arm": False})
+    return _selection(text, str(path), chosen)
+
+
+def _selection(text: str, where: str, options: UrdfOptions) -> Selection:
+    tree = UrdfTree(parse_urdf(text, where, options.zero_limits), where)
+    if isinstance(options.ee_link, tuple):
+        what = f"several end effectors of one arm: {listed(options.ee_link)}"
+        raise RobotFileError(what, where=where, valid=f"one by {option('ee_link')}")
+    return tree.select_arm(tree.base_link(options.base_link), options.ee_link, options.locked_joints)
+
+
 def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
+    """Read the text of a file, and complete its options where the arm in it is to be selected."""
     if path.suffix.lower() != ".xacro":
-        return take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
-    chosen = take_options(XacroOptions, options, where=str(path))
-    return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
+        chosen, text = take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
+    else:
+        chosen = xacro = take_options(XacroOptions, options, where=str(path))
+        text = expand_xacro(path, xacro.xacro_args, xacro.xacro_folders, xacro.packages)
+    return _of_arm(text, str(path), chosen), text
+
+
+def _of_arm(text: str, where: str, options: UrdfOptions) -> UrdfOptions:
+    """Return options that hold all but the arm where it is to be selected, of a fixed base with one end effector."""
+    several = options.tree or isinstance(options.ee_link, tuple) or options.base == "floating"
+    if several or not options.arm:
+        return options
+    arm = _selection(text, where, options)
+    held = [name for name in arm.held if name not in options.locked_joints]
+    if not held:
+        return options
+    what = f"the arm is {listed(arm.joints)} with the end effector '{arm.ee_link}'; held: {listed(held)}"
+    chooses = f"{option('ee_link')} and {option('locked_joints')} choose"
+    warnings.warn(f"{where}: {what}; {chooses}", ArmWarning, stacklevel=2)
+    return options.model_copy(update={"locked_joints": arm.held, "ee_link": arm.ee_link})
 
 
 def read_assembly(path: Path, options: Mapping[str, Any]) -> Assembly:
@@ -144,7 +195,7 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
     Raises:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
-    return _model(text, where, take_options(UrdfOptions, options, where=where))
+    return _model(text, where, _of_arm(text, where, take_options(UrdfOptions, options, where=where)))
 
 
 def fix_joints(text: str, where: str, locked_joints: Mapping[str, Any]) -> str:
@@ -251,16 +302,9 @@ def _end_links(tree: UrdfTree, base: str, options: UrdfOptions) -> list[str]:
     chosen = () if given is None else (given,) if isinstance(given, str) else given
     ends = tree.end_links(base, chosen)
     off = tree.off_chain(base, ends[0])
-    if not off and len(ends) > 1 and not chosen:
-        carrier = tree.carrier(base, ends)
-        others = [leaf for leaf in tree.leaves(carrier) if leaf not in ends]
-        choice = listed([f"{carrier}, which carries them", *others])
-        valid = f"{choice}, or one of them, by {option('ee_link')} (in scenarios and in Python ee_link)"
-        what = f"several links could be the end effector: {listed(ends)}"
-        raise RobotFileError(what, where=tree.where, valid=valid)
     if off and len(chosen) == 1 and not options.tree:
         what = f"movable joints off the chain from '{base}' to '{ends[0]}': {listed([joint.name for joint in off])}"
-        hold = option("locked_joints", "={joint: position}")
+        hold = f"{option('arm', '=True')}, or {option('locked_joints', '={joint: position}')}"
         valid = f"{option('tree')}, another {option('ee_link')} or {option('base_link')}, or hold them: {hold}"
         raise RobotFileError(what, where=tree.where, valid=valid)
     return ends
@@ -290,9 +334,29 @@ def _whole(tree: UrdfTree, base: str, ends: Sequence[str], options: UrdfOptions)
         links=tuple(links),
         ee_link=first.link,
         end_effectors=tuple(effectors) if len(effectors) > 1 else (),
-        gravity=options.gravity,
+        gravity=GRAVITY if options.base == "floating" else _turned_gravity(tree, base, options),
         source=tree.where,
     )
+
+
+def _turned_gravity(tree: UrdfTree, base: str, options: UrdfOptions) -> tuple[float, float, float]:
+    """Return the gravity of the root in the frame of the base link, with a warning if joints between them matter."""
+    above, mounting = tree.chain(tree.root, base), Pose()
+    moving = [joint for joint in above if joint.can_move]
+    for joint in above:
+        mounting = mounting @ locked_pose(_joint(joint), _position(joint), tree.where)
+    x, y, z = (float(value) + 0.0 for value in mounting.rotation.T @ np.array(GRAVITY))
+    if options.gravity is None and (moving or not np.allclose((x, y, z), GRAVITY, rtol=0.0, atol=LEVEL)):
+        at = "".join(f", {joint.name} at {', '.join(f'{value:g}' for value in _position(joint))}" for joint in moving)
+        g = ", ".join(f"{round(value, 3) + 0.0:g}" for value in (x, y, z))
+        what = f"gravity is {g} m/s² in the base link '{base}', as it is mounted below '{tree.root}'{at}"
+        warnings.warn(f"{tree.where}: {what}; {option('gravity')} replaces it", MountingWarning, stacklevel=2)
+    return x, y, z
+
+
+def _position(joint: UrdfJoint) -> tuple[float, ...]:
+    """Return where a joint is held, else its position at rest."""
+    return joint.rest if joint.held_at is None else tuple(joint.held_at)
 
 
 def _joint(joint: UrdfJoint) -> Joint:

@@ -101,9 +101,20 @@ class UrdfJoint:
     ignored: tuple[str, ...] = ()
 
     @property
+    def can_move(self) -> bool:
+        """Whether the joint moves where nobody holds it."""
+        return self.kind in MOVABLE
+
+    @property
     def is_movable(self) -> bool:
         """Whether the joint moves."""
-        return self.kind in MOVABLE and self.held_at is None
+        return self.can_move and self.held_at is None
+
+    @property
+    def rest(self) -> tuple[float, ...]:
+        """Zero, or the nearest position that the joint may have; neutral for one with several, and for a fixed one."""
+        kind, limits = MOVABLE.get(self.kind, JointKind.FREE), self.limits
+        return (min(max(0.0, limits.lower), limits.upper),) if kind.nq == 1 else tuple(kind.neutral)
 
 
 SHAPES: Mapping[str, Mapping[str, int]] = {

@@ -5,17 +5,30 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
+from evaluation import evaluate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from urdf_agreement import assert_agrees_with_pinocchio, reference_of
+from urdf_agreement import assert_agrees_with_pinocchio, configuration, projection, reference_of
 from urdf_text import UrdfText
 from watchdog import watched
 
-from thunder_dynamics.errors import InertiaError, ModelError, NameNotFoundError, RobotFileError, ThunderError
+from thunder_dynamics.errors import (
+    ArmWarning,
+    EndEffectorWarning,
+    InertiaError,
+    ModelError,
+    MountingWarning,
+    NameNotFoundError,
+    RobotFileError,
+    ThunderError,
+)
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import JointKind
 from thunder_dynamics.readers import InconsistentInertiaWarning, load_model
 from thunder_dynamics.readers.urdf import read_assembly
@@ -373,15 +386,70 @@ def test_movable_joints_off_the_chain_are_named() -> None:
     assert "movable joints off the chain from 'world' to 'rod': spin; valid: " in message and "locked_joints" in message
 
 
-def test_an_ambiguous_end_effector_lists_the_candidates_and_first_the_link_that_carries_them() -> None:
-    """A hand with two fingers of two links each, and a frame between them that is nearer to the wrist."""
-    fixed = '<link name="{1}"/><joint name="to_{1}" type="fixed"><parent link="{0}"/><child link="{1}"/></joint>'
-    pairs = ("tool", "finger_a"), ("tool", "finger_b"), ("finger_a", "tip_a"), ("finger_b", "tip_b"), ("tool", "grasp")
-    text = changed("</robot>", "".join(fixed.format(*pair) for pair in pairs) + "</robot>")
-    message = message_of(text)
-    assert "several links could be the end effector: tip_a, tip_b; valid: tool, which carries them, grasp" in message
-    assert message.endswith(", or one of them, by ee_link (in scenarios and in Python ee_link)")
-    assert read(text, ee_link="grasp").ee == read(text, ee_link="tool").ee
+FIXED = '<link name="{1}"/><joint name="to_{1}" type="fixed"><parent link="{0}"/><child link="{1}"/></joint>'
+
+
+@pytest.mark.parametrize(
+    ("links", "chosen"),
+    [
+        ("tool/finger_a tool/finger_b finger_a/tip_a finger_b/tip_b tool/grasp", "grasp"),
+        ("tool/ee_link tool/flange flange/tool0", "tool0"),
+        ("tool/tool_camera tool/flange tool/ee", "ee"),
+        ("tool/flange tool/cover cover/lid", "flange"),
+        ("tool/lens_camera tool/tcp", "tcp"),
+    ],
+)
+def test_of_links_that_are_fixed_to_one_body_the_name_says_which_is_the_end_effector(links: str, chosen: str) -> None:
+    text = URDF.replace('"tool"', '"palm"')
+    parts = "".join(FIXED.format(*pair.replace("tool/", "palm/").split("/")) for pair in links.split())
+    text = text.replace("</robot>", f"{parts}</robot>")
+    with pytest.warns(EndEffectorWarning, match=f"the end effector is '{chosen}'.*; ee_link chooses"):
+        model = read(text)
+    same = read(text, ee_link=chosen)
+    assert model.ee == same.ee and model.links[-1].inertia.pi.tolist() == same.links[-1].inertia.pi.tolist()
+
+
+def test_without_a_name_that_says_so_it_is_the_farthest_link_or_the_one_with_the_fingers() -> None:
+    text, limit = URDF.replace('"tool"', '"palm"'), '<limit lower="0" upper="1" velocity="1" effort="9"/></joint>'
+    frames = "".join(FIXED.format(*pair) for pair in (("palm", "a"), ("palm", "b"), ("a", "c")))
+    fingers = "".join(
+        FIXED.format("palm", finger).replace('"fixed"', '"prismatic"').replace("</joint>", limit)
+        for finger in ("left", "right")
+    )
+    with pytest.warns(EndEffectorWarning, match="the end effector is 'c'"):
+        read(text.replace("</robot>", frames + "</robot>"))
+    with pytest.warns(EndEffectorWarning, match="the end effector is 'palm'; left, right are fixed"):
+        read(text.replace("</robot>", fingers + "</robot>"), locked_joints={"to_left": 0.0, "to_right": 0.0})
+    with pytest.warns(ArmWarning, match="with the end effector 'palm'; held: .*to_left, to_right"):
+        assert read(text.replace("</robot>", fingers + "</robot>"), arm=True).n == 3
+
+
+MOUNTINGS = [(0, 0, 0.7), (3.14159265358979, 0, 0), (0, 1.5707963, 0), (0.3, -0.4, 0.5), (-1.5707963, 0, 0), (1, 2, 3)]
+
+
+@pytest.mark.parametrize("rpy", MOUNTINGS)
+def test_a_base_link_keeps_its_mounting(rpy: tuple[float, ...]) -> None:
+    """Effort of gravity equals Pinocchio's, which reads the file from its root."""
+    words = " ".join(map(str, rpy))
+    text = re.sub(r'(<joint name="mount".*?rpy=")[^"]*', rf"\g<1>{words}", URDF, count=1, flags=re.DOTALL)
+    assert words in text
+    with pytest.warns(MountingWarning) if any(rpy[:2]) else nullcontext():
+        model = read(text, base_link="pedestal")
+    reference, q = reference_of(text, "fixed"), np.array([0.3, 0.2, -0.4])
+    at = configuration(model, reference, q)
+    expected = projection(model, reference).T @ pin.computeGeneralizedGravity(reference, reference.createData(), at)
+    G = evaluate(RobotExpressions(model), "G", {"q": q})
+    np.testing.assert_allclose(G.ravel(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_gravity_that_is_given_counts_in_the_base_link_and_needs_no_note() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(base_link="pedestal", gravity=(0, 0, -9.81)).gravity == (0.0, 0.0, -9.81)
+    with pytest.warns(MountingWarning, match="below 'world', swing at 0; gravity replaces it"):
+        read(base_link="upper")
+    with pytest.warns(MountingWarning, match="swing at 0.3"):
+        read(base_link="upper", locked_joints={"swing": 0.3})
 
 
 @pytest.mark.parametrize(

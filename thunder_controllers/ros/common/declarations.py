@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import yaml
 
 from thunder_controllers.fields import Strict, checked
-from thunder_controllers.ros.common.names import CONTROLLER
+from thunder_controllers.ros.common.names import CONTROLLER, GENERATOR, SIMULATION
 from thunder_dynamics.errors import ScenarioError
+from thunder_dynamics.readers.command_options import READING, Form, ReadingOption
 from thunder_dynamics.storage.door import read_text
 
 if TYPE_CHECKING:
@@ -95,8 +96,24 @@ class Values(Protocol):
 
 
 def node_parameters(folder: str, node: str) -> tuple[Parameter, ...]:
-    """Parameters of a node, from `parameters.yaml` in its folder of `ros/`."""
-    return read_parameters(PACKAGE / "ros" / folder / "parameters.yaml", node)
+    """Parameters of a node: `parameters.yaml` in its folder of `ros/`, and options of robot files if it reads them."""
+    declared = read_parameters(PACKAGE / "ros" / folder / "parameters.yaml", node)
+    return (*declared, *map(_reading_parameter, READING)) if node in (GENERATOR, SIMULATION) else declared
+
+
+_FORMS: Mapping[Form, tuple[Kind, Value]] = {
+    Form.FLAG: (Kind.BOOL, False),
+    Form.VECTOR: (Kind.DOUBLES, ()),
+    Form.LIST: (Kind.STRINGS, ()),
+}
+"""Types and defaults of parameters by the form of an option; others are texts, empty where they are not given."""
+
+
+def _reading_parameter(option: ReadingOption) -> Parameter:
+    """An option of robot files as a parameter; nodes select the arm unless they are asked not to."""
+    kind, default = _FORMS.get(option.form, (Kind.STRING, ""))
+    text = f"{option.text} Each {option.metavar}." if option.form is Form.LIST else option.text
+    return Parameter(option.ros_name, kind, option.name == "arm" or default, text, option.unit, read_only=True)
 
 
 def plugin_parameters() -> tuple[Parameter, ...]:

@@ -22,20 +22,19 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from thunder_controllers.ros.common.library_message import LibraryMessage, describe_folder
+from thunder_controllers.ros.common.reading import SPELLED
 from thunder_dynamics.build import MANIFEST, build
 from thunder_dynamics.cli import parse_law
-from thunder_dynamics.errors import BuildError, ThunderError
+from thunder_dynamics.errors import BuildError, ThunderError, spelled
 from thunder_dynamics.readers import load_model
 
 KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
 
-READING = ("name", "base_link", "ee_link", "allow_inconsistent", "xacro_args", "packages", "drives")
-"""What of a request its reader takes."""
-
 Request = Mapping[str, Any]
-"""What to build: the parameters of the generator by name, with absolute paths, and as `robot_file` its origin."""
+"""What to build: the parameters of the generator by name, with absolute paths, as `reading` the options of `load_model`
+that they give, and as `robot_file` its origin."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,9 @@ def build_here(request: Request) -> BuildResult:
         ThunderError: if the description, a law or the compilation fails.
     """
     start = time.time()
-    options = {key: request[key] for key in READING if request[key]}
-    model = load_model(request["robot"], **options)
+    name = {"name": request["name"]} if request["name"] else {}
+    with spelled(SPELLED):
+        model = load_model(request["robot"], **name, **request["reading"])
     folder = build(
         model,
         _laws(request),

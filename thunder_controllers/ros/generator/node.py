@@ -21,13 +21,14 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from thunder_controllers.package_uri import resolve, resolve_file, resolve_packages
+from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, report_health
 from thunder_controllers.ros.common.library_message import format_library_message
 from thunder_controllers.ros.common.parameters import DeclaredParameters
 from thunder_controllers.ros.common.qos import LATCHED
+from thunder_controllers.ros.common.reading import reading_of
 from thunder_controllers.ros.common.runtime import (
     EXIT_FAILURE,
     EXIT_SUCCESS,
@@ -40,7 +41,6 @@ from thunder_controllers.ros.common.runtime import (
 )
 from thunder_controllers.ros.generator.build_worker import BuildProcess, BuildResult, Request
 from thunder_dynamics.errors import BuildError, ThunderError
-from thunder_dynamics.readers.command_options import named_values
 
 
 class GeneratorNode(Node):
@@ -106,10 +106,9 @@ class GeneratorNode(Node):
     def _request(self, folder: Path) -> Request:
         """Collect the parameters; a description from the topic is written to `folder`."""
         request = {parameter.name: self._given[parameter.name] for parameter in self._table}
-        for name in ("robot", "drives", "user_functions"):
+        for name in ("robot", "user_functions"):
             request[name] = str(resolve_file(request[name])) if request[name] else ""
-        request["xacro_args"] = named_values(request["xacro_args"], "parameter xacro_args")
-        request["packages"] = resolve_packages(request["packages"], "parameter packages")
+        request["reading"] = reading_of(request)
         request["output"] = str(resolve(request["output"])) if request["output"] else ""
         if request["robot"]:
             return {**request, "robot_file": request["robot"]}

@@ -16,6 +16,7 @@ from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.diagnostics import ERROR, OK, WARN, report_health
 from thunder_controllers.ros.common.parameters import DeclaredParameters
+from thunder_controllers.ros.common.reading import SPELLED
 from thunder_controllers.ros.common.runtime import fail, run
 from thunder_controllers.ros.common.services import create_switch, create_trigger
 from thunder_controllers.ros.controller.node import AdaptiveController
@@ -24,6 +25,7 @@ from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.sensors import Sensors
 from thunder_controllers.simulation.robot import SimulatedRobot
+from thunder_dynamics.errors import spelled
 
 CHECK_PERIOD = 0.1
 """Between two looks at whether the loop has ended by an error [s]."""
@@ -43,7 +45,8 @@ class SimulationNode(Node):
         super().__init__(names.SIMULATION, **options)
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(node_parameters("simulation", names.SIMULATION))
-        self.robot = SimulatedRobot(robot_options(self._settings))
+        with spelled(SPELLED):
+            self.robot = SimulatedRobot(robot_options(self._settings))
         if self._settings["payload.attached"]:
             self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
         self._faults = FaultInjector()

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from thunder_controllers.fields import checked
-from thunder_controllers.package_uri import resolve_file, resolve_packages
+from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.ros.common.declarations import Values
+from thunder_controllers.ros.common.reading import reading_of
 from thunder_controllers.simulation.options import Noise, Payload, PlantOptions
 from thunder_controllers.simulation.robot import RobotOptions
 from thunder_dynamics.errors import ScenarioError
-from thunder_dynamics.readers.command_options import named_values
 
 
 def robot_options(parameters: Values) -> RobotOptions:
@@ -24,10 +24,7 @@ def robot_options(parameters: Values) -> RobotOptions:
         raise ScenarioError("no description", where="parameter urdf", valid="a path or package:// URI")
     return RobotOptions(
         urdf=resolve_file(parameters["urdf"]),
-        reading={
-            "xacro_args": named_values(parameters["xacro_args"], "parameter xacro_args"),
-            "packages": resolve_packages(parameters["packages"], "parameter packages"),
-        },
+        reading=reading_of(parameters),
         period=1.0 / parameters["rate"],
         plant=_plant_options(parameters),
         has_brakes=parameters["hold_until_command"],
@@ -50,7 +47,7 @@ def _plant_options(parameters: Values) -> PlantOptions:
     if parameters["friction.viscous"] or parameters["friction.coulomb"]:
         data["friction"] = _per_joint(parameters, "friction", ("viscous", "coulomb"))
     noise = [name for name in Noise.model_fields if name != "effort_std"]  # no topic has efforts that are measured
-    data |= {"ee_link": parameters["ee_link"] or None, "noise": _per_joint(parameters, "noise", noise)}
+    data |= {"noise": _per_joint(parameters, "noise", noise)}
     return checked(PlantOptions, data, "parameter plant")
 
 

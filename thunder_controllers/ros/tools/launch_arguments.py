@@ -12,10 +12,14 @@ from thunder_controllers.load import load_from_words
 from thunder_controllers.package_uri import resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.readers.command_options import READING, Form, ReadingOption
 from thunder_dynamics.storage.door import read_text
 
+PANDA = "panda_adaptive"
+"""System that has backends, and whose files the launch file knows."""
+
 ROBOTS = {
-    "panda_adaptive": (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
+    PANDA: (f"package://{PACKAGE}/config/robots/panda.yaml", f"package://{PACKAGE}/urdf/panda.urdf.xacro"),
     "robot_adaptive": ("", ""),
 }
 """Systems: description of the model, and of the simulated arm; empty: the argument `robot` is both."""
@@ -51,7 +55,16 @@ def read_arguments(name: str) -> dict[str, Argument]:
     """
     tables = yaml.safe_load(read_text(share("launch/arguments.yaml"), LaunchArgumentError))
     table = tables[name] | (tables["every_system"] if name in ROBOTS else {})
-    return {key: Argument(key, **{**entry, "choices": tuple(entry.get("choices", ()))}) for key, entry in table.items()}
+    found = {key: Argument(key, **{**one, "choices": tuple(one.get("choices", ()))}) for key, one in table.items()}
+    return found | ({} if name == PANDA else {one.ros_name: _reading_argument(one) for one in READING})
+
+
+def _reading_argument(option: ReadingOption) -> Argument:
+    """An option of robot files; the arm is selected unless that is asked not to be done."""
+    if option.form is Form.FLAG:
+        return Argument(option.ros_name, str(option.name == "arm").lower(), option.text, ("true", "false"))
+    form = {Form.LIST: f" {option.metavar}, several with + between.", Form.VECTOR: " X+Y+Z."}.get(option.form, "")
+    return Argument(option.ros_name, "", option.text + form)
 
 
 def discovery_environment(discovery: str, environment: Mapping[str, str]) -> dict[str, str]:

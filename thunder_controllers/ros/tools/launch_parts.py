@@ -33,11 +33,8 @@ from thunder_controllers.ros.common.names import (
     SIMULATION,
     WAIT_FOR_LIBRARY,
 )
-from thunder_controllers.ros.tools.launch_arguments import discovery_environment, read_arguments
+from thunder_controllers.ros.tools.launch_arguments import PANDA, discovery_environment, read_arguments
 from thunder_controllers.ros.tools.system import files_of, given_files, parameters_of, starts_by_itself
-
-PANDA = "panda_adaptive"
-"""The system that has backends; they read its arguments."""
 
 Given = Mapping[str, str]
 """Value of each launch argument."""

@@ -17,6 +17,7 @@ import yaml
 from thunder_controllers.resources import PACKAGE
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
+from thunder_controllers.ros.common.reading import reading_of
 from thunder_controllers.ros.tools.launch_arguments import (
     ROBOTS,
     Argument,
@@ -114,9 +115,8 @@ def _run(
     defaults = {parameter.name: parameter.default for parameter in node_parameters("generator", names.GENERATOR)}
     build, process = parameters.pop(names.GENERATOR), BuildProcess()
     try:
-        library = process.run(
-            {**defaults, **build, "xacro_args": {}, "packages": {}, "robot_file": build["robot"]}
-        ).path
+        request = {**defaults, **build}
+        library = process.run({**request, "reading": reading_of(request), "robot_file": build["robot"]}).path
     finally:
         process.end()
     own = folder / "parameters.yaml"

@@ -10,6 +10,7 @@ from thunder_controllers.load import load_from_words
 from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.resources import PACKAGE, share
 from thunder_controllers.ros.common import names
+from thunder_controllers.ros.common.reading import parameters_given
 from thunder_controllers.ros.tools.launch_arguments import ROBOTS
 
 WRONG_LAST_LINK = f"package://{PACKAGE}/config/estimates/panda_wrong_last_link.yaml"
@@ -26,9 +27,8 @@ def generator_parameters(given: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of a generator that its arguments determine."""
     links = [link for link in given["adapted_links"].split("+") if link]
     output = str(resolve(given["output"])) if given["output"] else ""
-    files = {key: str(resolve_file(given[key])) if given[key] else "" for key in ("robot", "drives")}
-    described = {key: given.get(key, "") for key in ("name", "base_link", "ee_link")}
-    return {"laws": [given["law"]], "adapted_links": links, "output": output, **files, **described}
+    robot = {"robot": str(resolve_file(given["robot"])) if given["robot"] else "", "name": given.get("name", "")}
+    return {"laws": [given["law"]], "adapted_links": links, "output": output, **robot, **parameters_given(given)}
 
 
 def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -72,7 +72,10 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
 def _arm(urdf: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of the simulated arm, which does not compensate gravity by itself."""
     payload = float(given["payload"])
-    plant = {"urdf": urdf, "ee_link": given.get("ee_link", ""), "mode": given["mode"], "gravity_compensation": False}
+    reading = {
+        key: value for key, value in parameters_given(given).items() if key != "drives"
+    }  # found of the arm itself
+    plant = {"urdf": urdf, "mode": given["mode"], "gravity_compensation": False, **reading}
     return plant | {"payload.attached": payload > 0.0} | ({"payload.mass": payload} if payload > 0.0 else {})
 
 
