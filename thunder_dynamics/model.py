@@ -588,7 +588,7 @@ def is_entity_name(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """Return a name in ASCII letters and digits with `_` between words, for names of functions: `bras supérieur` is bras_superieur.
+    """Return a name in ASCII letters and digits with `_` between words, for names of functions.
 
     Accents are dropped, and other letters become their code points: u5927 is 大.
     """

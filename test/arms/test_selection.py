@@ -15,7 +15,7 @@ from thunder_dynamics.readers.urdf_tree import Selection, UrdfTree
 
 
 def select(text: str, ee_link: str | None = None, **locked: tuple[float, ...]) -> Selection:
-    tree = UrdfTree(parse_urdf(text, "text"), "text")
+    tree = UrdfTree(parse_urdf(text, "text"))
     return tree.select_arm(tree.root, ee_link, locked)
 
 

@@ -51,34 +51,15 @@ BUILT_IN = {
     "yaml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "yml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "urdf": "thunder_dynamics.readers.urdf:read_urdf",
-    "xml": "thunder_dynamics.readers:read_xml",
     "xacro": "thunder_dynamics.readers.urdf:read_urdf",
+    "xml": "thunder_dynamics.readers.urdf:read_urdf",
+    "mjcf": "thunder_dynamics.readers.urdf:read_urdf",
 }
 """Our own readers, by suffix: they work from a source tree that was never installed, too."""
 
 
-XML = {"robot": "urdf"}
-"""Suffix of the reader of an XML file, by its top-level element."""
-
-
-def read_xml(path: Path, options: Mapping[str, Any]) -> RobotModel:
-    """Read an XML file with the reader of its top-level element.
-
-    Raises:
-        RobotFileError: for an element that has none, or as that reader does.
-    """
-    from thunder_dynamics.readers.urdf_elements import parse_xml
-    from thunder_dynamics.storage.door import read_xml_text
-
-    tag = parse_xml(read_xml_text(path, RobotFileError), str(path)).tag
-    if tag not in XML:
-        valid = ", ".join(f"<{known}> (.{suffix})" for known, suffix in XML.items())
-        raise RobotFileError(f"no reader for the top-level element <{tag}>", where=str(path), valid=valid)
-    return _reader_of(path.with_suffix(f".{XML[tag]}"))(path, options)
-
-
 def load_model(path: str | PathLike[str], **options: Any) -> RobotModel:
-    """Read a robot description: YAML with modified DH, URDF, xacro, or what an entry point adds.
+    """Read a robot description: YAML with modified DH, URDF, xacro, MJCF, or what an entry point adds.
 
     Args:
         path: The file, whose suffix selects the reader; or the name of a robot that an installed package brings along.

@@ -27,6 +27,7 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
 from thunder_dynamics.locking import Assembly, Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel, plain_name
+from thunder_dynamics.readers.mjcf import read_mjcf
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
@@ -39,7 +40,6 @@ from thunder_dynamics.readers.urdf_elements import (
     UrdfJoint,
     UrdfRobot,
     ZeroLimits,
-    find_shapes,
     parse_urdf,
     parse_xml,
 )
@@ -99,8 +99,8 @@ def read_urdf(path: Path, options: Mapping[str, Any]) -> RobotModel:
     Raises:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
-    chosen, text = _opened(path, options)
-    return _model(text, f"{path} (expanded)" if isinstance(chosen, XacroOptions) else str(path), chosen)
+    chosen, robot = _opened(path, options)
+    return _model(robot, chosen)
 
 
 def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
@@ -111,8 +111,9 @@ def urdf_text(path: Path, options: Mapping[str, Any]) -> str:
     Raises:
         RobotFileError, NameNotFoundError: as `thunder_dynamics.load_model` says.
     """
-    chosen, text = _opened(path, {name: value for name, value in options.items() if value})
-    return fix_joints(text, str(path), chosen.locked_joints) if chosen.locked_joints else text
+    chosen, text = _text(path, {name: value for name, value in options.items() if value})
+    locked = _of_arm(parse_urdf(text, str(path), chosen.zero_limits), chosen).locked_joints
+    return fix_joints(text, str(path), locked) if locked else text
 
 
 def select_arm(path: Path, options: Mapping[str, Any]) -> Selection:
@@ -123,40 +124,49 @@ def select_arm(path: Path, options: Mapping[str, Any]) -> Selection:
     Raises:
         RobotFileError, NameNotFoundError: as `thunder_dynamics.load_model` and `UrdfTree.select_arm` say.
     """
-    chosen, text = _opened(path, {**{name: value for name, value in options.items() if value}, "arm": False})
-    return _selection(text, str(path), chosen)
+    chosen, robot = _opened(path, {**{name: value for name, value in options.items() if value}, "arm": False})
+    return _selection(robot, chosen)
 
 
-def _selection(text: str, where: str, options: UrdfOptions) -> Selection:
-    tree = UrdfTree(parse_urdf(text, where, options.zero_limits), where)
+def _selection(robot: UrdfRobot, options: UrdfOptions) -> Selection:
+    tree = UrdfTree(robot)
     if isinstance(options.ee_link, tuple):
         what = f"several end effectors of one arm: {listed(options.ee_link)}"
-        raise RobotFileError(what, where=where, valid=f"one by {option('ee_link')}")
+        raise RobotFileError(what, where=robot.where, valid=f"one by {option('ee_link')}")
     return tree.select_arm(tree.base_link(options.base_link), options.ee_link, options.locked_joints)
 
 
-def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
-    """Read the text of a file, and complete its options where the arm in it is to be selected."""
-    if path.suffix.lower() != ".xacro":
-        chosen, text = take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
+def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, UrdfRobot]:
+    """Read a file, and complete its options where the arm in it is to be selected."""
+    chosen, text = _text(path, options)
+    where = f"{path} (expanded)" if isinstance(chosen, XacroOptions) else str(path)
+    if "<mujoco" in text and parse_xml(text, where).tag == "mujoco":
+        robot = read_mjcf(path)
     else:
-        chosen = xacro = take_options(XacroOptions, options, where=str(path))
-        text = expand_xacro(path, xacro.xacro_args, xacro.xacro_folders, xacro.packages)
-    return _of_arm(text, str(path), chosen), text
+        robot = parse_urdf(text, where, chosen.zero_limits)
+    return _of_arm(robot, chosen), robot
 
 
-def _of_arm(text: str, where: str, options: UrdfOptions) -> UrdfOptions:
+def _text(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
+    """Read the text of a file, expanded if it is a xacro file, and check the options."""
+    if path.suffix.lower() != ".xacro":
+        return take_options(UrdfOptions, options, where=str(path)), read_xml_text(path, RobotFileError)
+    chosen = take_options(XacroOptions, options, where=str(path))
+    return chosen, expand_xacro(path, chosen.xacro_args, chosen.xacro_folders, chosen.packages)
+
+
+def _of_arm(robot: UrdfRobot, options: UrdfOptions) -> UrdfOptions:
     """Return options that hold all but the arm where it is to be selected, of a fixed base with one end effector."""
     several = options.tree or isinstance(options.ee_link, tuple) or options.base == "floating"
     if several or not options.arm:
         return options
-    arm = _selection(text, where, options)
+    arm = _selection(robot, options)
     held = [name for name in arm.held if name not in options.locked_joints]
     if not held:
         return options
     what = f"the arm is {listed(arm.joints)} with the end effector '{arm.ee_link}'; held: {listed(held)}"
     chooses = f"{option('ee_link')} and {option('locked_joints')} choose"
-    warnings.warn(f"{where}: {what}; {chooses}", ArmWarning, stacklevel=2)
+    warnings.warn(f"{robot.where}: {what}; {chooses}", ArmWarning, stacklevel=2)
     return options.model_copy(update={"locked_joints": arm.held, "ee_link": arm.ee_link})
 
 
@@ -168,19 +178,21 @@ def read_assembly(path: Path, options: Mapping[str, Any]) -> Assembly:
     Raises:
         RobotFileError, NameNotFoundError, ModelError: as `thunder_dynamics.load_model` says.
     """
-    chosen, text = _opened(path, {name: value for name, value in options.items() if value})
-    return _assembly(text, str(path), chosen)
+    chosen, robot = _opened(path, {name: value for name, value in options.items() if value})
+    return _assembly(robot, chosen)
 
 
 def read_assembly_text(text: str, where: str, **options: Any) -> Assembly:
     """Read a URDF from a text, as `read_assembly` does."""
-    return _assembly(text, where, take_options(UrdfOptions, options, where=where))
+    chosen = take_options(UrdfOptions, options, where=where)
+    return _assembly(parse_urdf(text, where, chosen.zero_limits), chosen)
 
 
-def _assembly(text: str, where: str, chosen: UrdfOptions) -> Assembly:
-    tree, base = _tree(text, where, chosen)
-    whole = _whole(tree, base, tree.end_links(base, ())[:1], chosen)
-    shapes, unread = find_shapes(text, where)
+def _assembly(robot: UrdfRobot, chosen: UrdfOptions) -> Assembly:
+    tree, base = _tree(robot, chosen)
+    given = (chosen.ee_link,) if isinstance(chosen.ee_link, str) else chosen.ee_link
+    whole = _whole(tree, base, tree.end_links(base, given or ())[:1], chosen)
+    shapes, unread = robot.shapes()
     return Assembly(whole, _positions(tree, base), base, tuple(shapes), tuple(unread))
 
 
@@ -195,7 +207,9 @@ def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
     Raises:
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `thunder_dynamics.load_model` says.
     """
-    return _model(text, where, _of_arm(text, where, take_options(UrdfOptions, options, where=where)))
+    chosen = take_options(UrdfOptions, options, where=where)
+    robot = parse_urdf(text, where, chosen.zero_limits)
+    return _model(robot, _of_arm(robot, chosen))
 
 
 def fix_joints(text: str, where: str, locked_joints: Mapping[str, Any]) -> str:
@@ -216,7 +230,7 @@ def fix_joints(text: str, where: str, locked_joints: Mapping[str, Any]) -> str:
     """
     options = take_options(UrdfOptions, {"locked_joints": locked_joints}, where)
     robot, root = parse_urdf(text, where), parse_xml(text, where)
-    held = _held(robot, options, where).joints
+    held = _held(robot, options).joints
     for element in root.iterfind("joint"):
         joint = held[element.get("name", "")]
         if joint.held_at is None:
@@ -235,10 +249,10 @@ def _words(numbers: Iterable[float]) -> str:
     return " ".join(repr(float(number)) for number in numbers)
 
 
-def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
-    tree, base = _tree(text, where, options)
+def _model(robot: UrdfRobot, options: UrdfOptions) -> RobotModel:
+    tree, base = _tree(robot, options)
     whole = _whole(tree, base, _end_links(tree, base, options), options)
-    model = options.reduced(whole, _positions(tree, base), where)
+    model = options.reduced(whole, _positions(tree, base), robot.where)
     tree.robot.warn(model.joint_names)
     places = {name: link.where for name, link in tree.robot.links.items()}
     model = settle_first_links(model, places)
@@ -247,9 +261,9 @@ def _model(text: str, where: str, options: UrdfOptions) -> RobotModel:
     return model
 
 
-def _tree(text: str, where: str, options: UrdfOptions) -> tuple[UrdfTree, str]:
-    """The tree of a text, its joints held where the options say, and the base link."""
-    tree = UrdfTree(_held(parse_urdf(text, where, options.zero_limits), options, where), where)
+def _tree(robot: UrdfRobot, options: UrdfOptions) -> tuple[UrdfTree, str]:
+    """The tree of a robot, its joints held where the options say, and the base link."""
+    tree = UrdfTree(_held(robot, options))
     return tree, tree.base_link(options.base_link)
 
 
@@ -259,12 +273,14 @@ def _positions(tree: UrdfTree, base: str) -> dict[str, Position]:
     return {joint.name: joint.held_at or JointKind.FREE.neutral for joint in held}
 
 
-def _held(robot: UrdfRobot, options: UrdfOptions, where: str) -> UrdfRobot:
+def _held(robot: UrdfRobot, options: UrdfOptions) -> UrdfRobot:
     """The robot with locked joints held, and what mimics them or is fixed; others follow a joint that follows none."""
     movable = [joint.name for joint in robot.joints.values() if joint.is_movable]
     for name in options.locked_joints:
         if name not in movable:
-            raise NameNotFoundError(f"no movable joint '{name}' to lock", where=where, valid=nearest(name, movable))
+            raise NameNotFoundError(
+                f"no movable joint '{name}' to lock", where=robot.where, valid=nearest(name, movable)
+            )
     joints = dict(robot.joints)
     locked = {name: (0.0,) for name in joints if name not in movable} | dict(options.locked_joints)
     for name in movable:
@@ -334,7 +350,7 @@ def _whole(tree: UrdfTree, base: str, ends: Sequence[str], options: UrdfOptions)
         links=tuple(links),
         ee_link=first.link,
         end_effectors=tuple(effectors) if len(effectors) > 1 else (),
-        gravity=GRAVITY if options.base == "floating" else _turned_gravity(tree, base, options),
+        gravity=tree.robot.gravity if options.base == "floating" else _turned_gravity(tree, base, options),
         source=tree.where,
     )
 
@@ -345,7 +361,7 @@ def _turned_gravity(tree: UrdfTree, base: str, options: UrdfOptions) -> tuple[fl
     moving = [joint for joint in above if joint.can_move]
     for joint in above:
         mounting = mounting @ locked_pose(_joint(joint), _position(joint), tree.where)
-    x, y, z = (float(value) + 0.0 for value in mounting.rotation.T @ np.array(GRAVITY))
+    x, y, z = (float(value) + 0.0 for value in mounting.rotation.T @ np.array(tree.robot.gravity))
     if options.gravity is None and (moving or not np.allclose((x, y, z), GRAVITY, rtol=0.0, atol=LEVEL)):
         at = "".join(f", {joint.name} at {', '.join(f'{value:g}' for value in _position(joint))}" for joint in moving)
         g = ", ".join(f"{round(value, 3) + 0.0:g}" for value in (x, y, z))

@@ -14,6 +14,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 from xml.sax.saxutils import escape
 
@@ -35,6 +36,7 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.inertia import DYN_NAMES, Inertia
 from thunder_dynamics.joints import FROM_ZERO, Coupling, JointKind, Limits, Pose, reflected_inertia
 from thunder_dynamics.locking import Shape
+from thunder_dynamics.model import GRAVITY
 from thunder_dynamics.readers.fields import beyond_a_turn
 from thunder_dynamics.readers.limits import EFFORT, ELEMENTS, NUMBER, POSITION, VELOCITY
 from thunder_dynamics.readers.source import check_entity_name, relocated
@@ -127,14 +129,24 @@ SHAPES: Mapping[str, Mapping[str, int]] = {
 """Elements of <geometry>, and their attributes with so many numbers: the sizes of `Shape`."""
 
 
+Shapes = tuple[list[Shape], list[tuple[str, RobotFileError]]]
+"""Shapes of links, and the complaints about those that cannot be, with their links."""
+
+
 @dataclass(frozen=True, eq=False)
 class UrdfRobot:
-    """Links and joints by name, in document order, and warnings of what else the file has."""
+    """Links and joints by name, in document order, and warnings of what else the file has.
+
+    `where` names the file in messages, `gravity` is that of the root's frame [m/s²], `shapes` reads those of the links.
+    """
 
     name: str
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
+    where: str
     notes: tuple[tuple[type[RobotFileWarning], str], ...] = ()
+    gravity: tuple[float, float, float] = GRAVITY
+    shapes: Callable[[], Shapes] = lambda: ([], [])
 
     def warn(self, used: Container[str]) -> None:
         """Warn of what the file says and a model with these joints does not have."""
@@ -161,7 +173,7 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
     """
     root = _Element(parse_xml(text, where), where)
     if root.tag != "robot":
-        root.fail(f"the top-level element is <{root.tag}>", "<robot>, a URDF")
+        root.fail(f"the top-level element is <{root.tag}>", "<robot>, a URDF, or <mujoco>")
     if sum(1 for _ in root.children()) > ELEMENTS:
         root.fail("there are too many elements", f"at most {ELEMENTS}")
     links: dict[str, UrdfLink] = {}
@@ -186,7 +198,8 @@ def parse_urdf(text: str, where: str, zero_limits: ZeroLimits = "unlimited") -> 
         notes += _read_transmission(child, joints)
     for child in root.children("thunder"):
         _read_extension(child, joints)
-    return UrdfRobot(root.text("name"), links, joints, tuple(notes))
+    shapes = partial(find_shapes, text, where)
+    return UrdfRobot(root.text("name"), links, joints, where, tuple(notes), shapes=shapes)
 
 
 _VERSION = re.compile(r"1(\.[0-2](\.\d+)?)?")
@@ -690,7 +703,7 @@ def inertial_element(body: Inertia, number: Callable[[float], str] = lambda valu
     return element
 
 
-def find_shapes(urdf: str, where: str) -> tuple[list[Shape], list[tuple[str, RobotFileError]]]:
+def find_shapes(urdf: str, where: str) -> Shapes:
     """Read the shapes of the links of a URDF text, and with their links the complaints about what cannot be.
 
     Raises:

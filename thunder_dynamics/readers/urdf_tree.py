@@ -58,15 +58,14 @@ class UrdfTree:
 
     Args:
         robot: The elements.
-        where: Name of the file, for messages.
 
     Raises:
         RobotFileError: for a missing link, a link with two parents, a loop, or links that nothing joins.
     """
 
-    def __init__(self, robot: UrdfRobot, where: str) -> None:
+    def __init__(self, robot: UrdfRobot) -> None:
         self.robot = robot
-        self.where = where
+        self.where = robot.where
         self.children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
         self.parent: dict[str, UrdfJoint] = {}
         for joint in robot.joints.values():
