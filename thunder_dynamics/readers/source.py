@@ -20,6 +20,7 @@ from thunder_dynamics.errors import (
     NameNotFoundError,
     PlaceholderWarning,
     RobotFileError,
+    UnusedInertiaWarning,
     listed,
     nearest,
     option,
@@ -185,7 +186,7 @@ def settle_first_links(model: RobotModel, where: Mapping[str, str]) -> RobotMode
         what = (
             f"the inertia of {names} is no rigid body's; only its moment about the axis that the link turns about acts"
         )
-        warnings.warn(f"{where[next(iter(settled))]}: {what}", InconsistentInertiaWarning, stacklevel=3)
+        warnings.warn(f"{where[next(iter(settled))]}: {what}", UnusedInertiaWarning, stacklevel=3)
     for name, inertia in settled.items():
         model = model.with_inertia(name, inertia)
     return model

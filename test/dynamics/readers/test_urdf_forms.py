@@ -14,13 +14,13 @@ from urdf_agreement import reference_of
 
 from thunder_dynamics.errors import (
     IgnoredLimitWarning,
-    InconsistentInertiaWarning,
     InertiaError,
     ModelError,
     OpenLoopWarning,
     RobotFileError,
     RobotFileWarning,
     UnusedElementWarning,
+    UnusedInertiaWarning,
 )
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
@@ -338,7 +338,7 @@ WHOLE = 'ixx="0.01" ixy="0.001" ixz="0.002" iyy="0.02" iyz="0.0015" izz="0.018"'
 
 def test_of_a_link_that_turns_about_one_direction_only_the_moment_about_it_is_judged() -> None:
     text = changed(WHOLE, FIRST).replace('xyz="0 1 1"', 'xyz="0 0 1"')
-    with pytest.warns(InconsistentInertiaWarning, match="<link l1>: the inertia of l1 .*only its moment") as caught:
+    with pytest.warns(UnusedInertiaWarning, match="<link l1>: the inertia of l1 .*only its moment") as caught:
         model = read_urdf_text(text, "arm.urdf")
     assert len(caught) == 1 and model.links[0].inertia.is_consistent
     assert_agrees(model, reference_of(text, "fixed"))
@@ -356,7 +356,7 @@ def test_an_arm_of_parallel_axes_asks_for_no_more() -> None:
     for k in (1, 2, 3):
         text = text.replace(f'xyz="0 {k} 1"', 'xyz="0 0 1"')
     text = text.replace('"j2" type="revolute"', '"j2" type="prismatic"')
-    with pytest.warns(InconsistentInertiaWarning, match="the inertia of l1, l2, l3"):
+    with pytest.warns(UnusedInertiaWarning, match="the inertia of l1, l2, l3"):
         model = read_urdf_text(text, "arm.urdf")
     assert_agrees(model, reference_of(text, "fixed"))
 
@@ -373,5 +373,5 @@ def assert_agrees(model: RobotModel, reference: pin.Model) -> None:
 
 
 def test_all_warnings_of_files_are_of_one_kind() -> None:
-    kinds = (IgnoredLimitWarning, InconsistentInertiaWarning, OpenLoopWarning, UnusedElementWarning)
+    kinds = (IgnoredLimitWarning, UnusedInertiaWarning, OpenLoopWarning, UnusedElementWarning)
     assert all(issubclass(kind, RobotFileWarning) for kind in kinds)
