@@ -211,12 +211,20 @@ def parse_law(text: str) -> tuple[str, dict[str, Any]]:
     return name, {key: value.split("+") if "+" in value else value for key, value in given.items()}
 
 
+def _say_once(said: set[str], text: str) -> None:
+    """Write a warning to standard error unless it was said before: a command may read a file several times."""
+    if text not in said:
+        said.add(text)
+        click.echo(text, err=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: exit status 0, or 2 with one message on standard error."""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("always", category=RobotFileWarning)
-            warnings.showwarning = lambda warning, *_, **__: click.echo(f"thunder: warning: {warning}", err=True)
+            said: set[str] = set()
+            warnings.showwarning = lambda warning, *_, **__: _say_once(said, f"thunder: warning: {warning}")
             thunder.main(None if arguments is None else list(arguments), prog_name="thunder", standalone_mode=False)
     except Exception as error:  # noqa: BLE001 – what is behind it matters, not its kind
         if _is_interruption(error):

@@ -97,6 +97,10 @@ class IgnoredLimitWarning(RobotFileWarning):
     """A limit beyond reason counts as none."""
 
 
+class UnusedInertiaWarning(RobotFileWarning):
+    """Inertial parameters of links belong to no rigid body where it does not matter: only a moment of them acts."""
+
+
 class OpenLoopWarning(RobotFileWarning):
     """A constraint that closes a kinematic loop is left out: the model is a tree."""
 

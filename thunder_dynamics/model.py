@@ -41,7 +41,7 @@ END_EFFECTOR_NAME = re.compile(r"(?!.{56})(?!ee$|ee_dot$|\d+$|\d+_dot$)[A-Za-z0-
 
 _LETTER = r"A-Za-z0-9_\u00a1-\U0010ffff"
 
-ENTITY_NAME = re.compile(rf"(?!.{{128}})[{_LETTER}](?:[{_LETTER}./+()\-]|[: ](?=[{_LETTER}(]))*")
+ENTITY_NAME = re.compile(rf"(?!.{{128}})[{_LETTER}](?:[{_LETTER}./()\-]|[: ](?=[{_LETTER}(]))*")
 """What a link or joint may be called, if it is printable: it becomes a C string, and `plain_name` a part of C names."""
 
 ENTITY_BYTES = 255
@@ -578,7 +578,7 @@ def _row(link: Link) -> tuple[str, ...]:
     return (joint.name, link.name, joint.type_name, *(f"{x:.4g}" if np.isfinite(x) else "–" for x in values))
 
 
-ENTITY_NAMES = "1 to 127 letters or digits of any script or _, among them . / - + ( ), single spaces and colons"
+ENTITY_NAMES = "1 to 127 letters or digits of any script or _, among them . / - ( ), single spaces and colons"
 """What messages say of names of links and joints."""
 
 
@@ -590,7 +590,7 @@ def is_entity_name(name: str) -> bool:
 def plain_name(name: str) -> str:
     """Return a name in ASCII letters and digits with `_` between words, for names of functions.
 
-    Accents are dropped, and other letters become their code points: u5927 is 大.
+    Accents are dropped, and other letters become their code points: `bras supérieur` is bras_superieur, 大 is u5927.
     """
     kept = [c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)]
     plain = (f"u{ord(c):x}" if not c.isascii() and unicodedata.category(c)[0] in "LMN" else c for c in kept)

@@ -142,7 +142,7 @@ def test_c_identifiers_are_robot_names(name: str) -> None:
     assert name not in C_KEYWORDS and replace(chain("a"), name=name).name == name
 
 
-REFUSED = ["", 'say "hi"', "a*/b", "a\nb", "$(id)", " a", "a ", "a  b", "a: b", "a:", "-a", "a" * 128, "大" * 86]
+REFUSED = ["", 'say "hi"', "a*/b", "a\nb", "$(id)", " a", "a ", "a  b", "a: b", "a:", "a+b", "-a", "a" * 128, "大" * 86]
 INVISIBLE = ["a\u202eb", "a\u00a0b", "a\u200bb", "\ufeffa", "a\x85b", "a\u2028b"]
 
 

@@ -53,6 +53,8 @@ def test_an_estimate_without_mass_has_its_centre_at_the_origin(mass: float) -> N
         ("arm/link7", "arm/link7"),
         ("7th/8-th", "_7th/_8_th"),
         ("a//b/", "a_/b_"),
+        ("upper arm", "upper_arm"),
+        ("大臂", "_e5a4a7e88782"),
     ],
 )
 def test_the_topic_of_an_estimate_is_a_name_that_ros_allows(link: str, topic: str) -> None:

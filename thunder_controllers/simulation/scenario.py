@@ -45,7 +45,7 @@ from thunder_dynamics.storage.door import read_text
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
 
-DESCRIPTIONS = (".urdf", ".xacro")
+DESCRIPTIONS = (".urdf", ".xacro", ".xml")
 """Suffixes of the files that MuJoCo takes, and whose end effector is chosen when they are read."""
 
 MAX_STEPS = 10_000_000

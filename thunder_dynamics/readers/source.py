@@ -20,11 +20,12 @@ from thunder_dynamics.errors import (
     NameNotFoundError,
     PlaceholderWarning,
     RobotFileError,
+    UnusedInertiaWarning,
     listed,
     nearest,
     option,
 )
-from thunder_dynamics.inertia import Inertia
+from thunder_dynamics.inertia import FloatArray, Inertia
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.locking import lock_joints
 from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAMES, IDENTIFIER, Drive, RobotModel, is_entity_name, plain_name
@@ -165,28 +166,40 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
 def settle_first_links(model: RobotModel, where: Mapping[str, str]) -> RobotModel:
     """Replace inertias that no rigid body has where only their moment about a fixed axis acts, and warn once.
 
-    The first link of an arm on a fixed base turns about an axis n that does not move: of its inertia I about the CoM,
-    only nᵀ I n acts, so it becomes (nᵀ I n) 1; nothing of it acts where the link slides, so it becomes zero. M, C, G
-    and their regressors with the parameters stay as they are in the file.
+    Of the inertia I about the CoM of a link that turns about one direction n alone, such as the first one of an arm,
+    only nᵀ I n acts, so it becomes (nᵀ I n) 1; for a link that does not turn, n = 0. M, C and G stay as the file says.
 
     Args:
-        model: Has a fixed base.
+        model: May have a floating base, whose links turn about any direction.
         where: Place in the file of every link, by name.
     """
+    directions: list[FloatArray | None] = []  # n in the frame of each link; None: several
     settled: dict[str, Inertia] = {}
-    for link in (link for link in model.links if link.parent < 0 and not link.inertia.is_consistent):
-        axis, body = np.array(link.joint.axis), link.inertia
-        moments = {JointKind.REVOLUTE: float(axis @ body.inertia_com @ axis), JointKind.PRISMATIC: 0.0}
-        moment = moments.get(link.joint.kind, -1.0)
-        if body.mass >= 0.0 and moment >= 0.0:
+    for link in model.links:
+        above, joint, body = np.zeros(3) if link.parent < 0 else directions[link.parent], link.joint, link.inertia
+        direction = None
+        if above is not None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            direction = joint.placement.rotation.T @ above
+            if joint.kind is JointKind.REVOLUTE:
+                is_one = np.linalg.norm(np.cross(direction, joint.axis)) < SAME_DIRECTION
+                direction = np.array(joint.axis) if is_one else None
+        directions.append(direction)
+        moment = -1.0 if direction is None else float(direction @ body.inertia_com @ direction)
+        if body.mass >= 0.0 and moment >= 0.0 and not body.is_consistent:
             settled[link.name] = Inertia(body.mass, body.com, moment * np.eye(3))
     if settled:
         names = listed(list(settled))
-        what = f"the inertia of {names} is no rigid body's; only its moment about the axis of the first joint acts"
-        warnings.warn(f"{where[next(iter(settled))]}: {what}", InconsistentInertiaWarning, stacklevel=3)
-    for name, body in settled.items():
-        model = model.with_inertia(name, body)
+        what = (
+            f"the inertia of {names} is no rigid body's; only its moment about the axis that the link turns about acts"
+        )
+        warnings.warn(f"{where[next(iter(settled))]}: {what}", UnusedInertiaWarning, stacklevel=3)
+    for name, inertia in settled.items():
+        model = model.with_inertia(name, inertia)
     return model
+
+
+SAME_DIRECTION = 1e-9
+"""Sine of the angle between axes that count as parallel."""
 
 
 def check_bodies(bodies: Iterable[tuple[str, str, Inertia]], allow_inconsistent: bool) -> None:

@@ -233,8 +233,9 @@ def parse_xml(text: str, where: str) -> etree._Element:
         what, place = f"no well-formed XML ({reason})", f"{where}:{line}"
         raise RobotFileError(what, where=place, valid="XML without DTD and entities")
     for element in root.iter(etree.Element):
-        if element.prefix is None and element.tag.startswith("{"):
-            element.tag = etree.QName(element).localname
+        name = element.tag.rpartition("}")[2]
+        if element.prefix is None and ":" not in name:
+            element.tag = name
     return root
 
 
@@ -264,9 +265,9 @@ class _Element:
         raw = str(self._element.tag)
         if not raw.startswith("{"):
             return raw
-        name = etree.QName(self._element)
-        prefix = next((known for known in ("xacro", "drake") if known in str(name.namespace)), self._element.prefix)
-        return f"{prefix}:{name.localname}"
+        namespace, _, name = raw.rpartition("}")
+        prefix = next((known for known in ("xacro", "drake") if known in namespace), self._element.prefix)
+        return f"{prefix}:{name}"
 
     @property
     def line(self) -> int:
@@ -582,7 +583,7 @@ def _unused_parts(root: _Element) -> Iterator[tuple[type[RobotFileWarning], str]
 _PREFIX = re.compile(r"[:{]")
 """Names with a prefix are extensions."""
 
-_SHAPE = ("origin geometry material verbose surface contact_coefficients max_contacts", "name")
+_SHAPE = ("origin geometry material verbose surface contact_coefficients max_contacts", "name group concave")
 
 
 def _words(children: str, attributes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -612,7 +613,7 @@ _DIALECTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "box": _words("", "size"),
     "cylinder": _words("", "radius length"),
     "sphere": _words("", "radius"),
-    "material": _words("color texture specular", "name"),
+    "material": _words("color texture specular script ambient diffuse emissive", "name"),
     "joint": _words(
         "parent child origin axis limit dynamics mimic calibration safety_controller position_based_velocity_limits"
         " gazebo sensor",

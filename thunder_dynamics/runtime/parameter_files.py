@@ -36,7 +36,7 @@ def inertial_text(links: Iterable[str], keys: Sequence[str], values: FloatArray)
     """File of the inertial parameters (10·n,) of links, under these keys."""
     rows = zip(links, values.reshape(-1, N_PARAMETERS).tolist(), strict=True)
     entries = {link: {"inertial": dict(zip(keys, row, strict=True))} for link, row in rows}
-    return yaml.safe_dump({"dynamics": entries}, sort_keys=False)
+    return yaml.safe_dump({"dynamics": entries}, sort_keys=False, allow_unicode=True)
 
 
 def read_par_REG(document: YamlDocument, names: Sequence[str]) -> FloatArray:

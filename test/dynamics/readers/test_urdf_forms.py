@@ -6,18 +6,23 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
+from evaluation import evaluate
+from robots import random_state
+from urdf_agreement import reference_of
 
 from thunder_dynamics.errors import (
     IgnoredLimitWarning,
-    InconsistentInertiaWarning,
     InertiaError,
     ModelError,
     OpenLoopWarning,
     RobotFileError,
     RobotFileWarning,
     UnusedElementWarning,
+    UnusedInertiaWarning,
 )
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.urdf import read_urdf_text
@@ -250,7 +255,7 @@ def test_a_rotor_of_which_nobody_can_tell_what_it_turns_is_not_used() -> None:
     assert read(transmission("<motorInertia>1</motorInertia>", '<joint name="jt"/>')).n == 3
 
 
-NOT_USED = {
+NOT_USED: dict[str, tuple[str, dict[str, object]]] = {
     "axis of a floating joint": (
         '<link name="bag"/><joint name="s" type="floating"><parent link="l0"/><child link="bag"/><axis xyz="0 0 0"/>'
         "</joint></robot>",
@@ -331,18 +336,42 @@ FIRST = 'ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0.018"'
 WHOLE = 'ixx="0.01" ixy="0.001" ixz="0.002" iyy="0.02" iyz="0.0015" izz="0.018"'
 
 
-def test_of_the_first_link_only_the_moment_about_its_axis_is_judged() -> None:
+def test_of_a_link_that_turns_about_one_direction_only_the_moment_about_it_is_judged() -> None:
     text = changed(WHOLE, FIRST).replace('xyz="0 1 1"', 'xyz="0 0 1"')
-    with pytest.warns(InconsistentInertiaWarning, match="<link l1>: .*only its moment about the axis") as caught:
+    with pytest.warns(UnusedInertiaWarning, match="<link l1>: the inertia of l1 .*only its moment") as caught:
         model = read_urdf_text(text, "arm.urdf")
     assert len(caught) == 1 and model.links[0].inertia.is_consistent
-    assert model.links[0].inertia.inertia_com[2, 2] == 0.018
+    assert_agrees(model, reference_of(text, "fixed"))
+    negative = changed(FIRST, FIRST.replace("0.018", "-0.018"), text)
+    for refused, options in ((negative, {}), (text, {"base": "floating"})):
+        with pytest.raises(InertiaError, match="<link l1>"):
+            read(refused, **options)
+    second = ARM.replace(WHOLE, FIRST).replace(FIRST, WHOLE, 1)
     with pytest.raises(InertiaError, match="<link l2>"):
-        read(ARM.replace(WHOLE, FIRST.replace("0.018", "-1")).replace(FIRST.replace("0.018", "-1"), WHOLE, 1))
-    with pytest.raises(InertiaError, match="<link l1>"):
-        read(text, base="floating")
+        read(second)
+
+
+def test_an_arm_of_parallel_axes_asks_for_no_more() -> None:
+    text = ARM.replace(WHOLE, FIRST).replace('rpy="0.2 0.1 -0.3"', 'rpy="0 0 -0.3"')
+    for k in (1, 2, 3):
+        text = text.replace(f'xyz="0 {k} 1"', 'xyz="0 0 1"')
+    text = text.replace('"j2" type="revolute"', '"j2" type="prismatic"')
+    with pytest.warns(UnusedInertiaWarning, match="the inertia of l1, l2, l3"):
+        model = read_urdf_text(text, "arm.urdf")
+    assert_agrees(model, reference_of(text, "fixed"))
+
+
+def assert_agrees(model: RobotModel, reference: pin.Model) -> None:
+    """M and G of Pinocchio, whose links keep the inertias of the file."""
+    robot, state, data = RobotExpressions(model), random_state(model, 1), reference.createData()
+    M = pin.crba(reference, data, state["q"])
+    np.testing.assert_allclose(evaluate(robot, "M", state), np.triu(M) + np.triu(M, 1).T, rtol=1e-12, atol=1e-13)
+    C = pin.computeCoriolisMatrix(reference, data, state["q"], state["dq"])
+    np.testing.assert_allclose(evaluate(robot, "C", state), C, rtol=1e-12, atol=1e-13)
+    G = pin.computeGeneralizedGravity(reference, data, state["q"])
+    np.testing.assert_allclose(evaluate(robot, "G", state).ravel(), G, rtol=1e-12, atol=1e-12)
 
 
 def test_all_warnings_of_files_are_of_one_kind() -> None:
-    kinds = (IgnoredLimitWarning, InconsistentInertiaWarning, OpenLoopWarning, UnusedElementWarning)
+    kinds = (IgnoredLimitWarning, UnusedInertiaWarning, OpenLoopWarning, UnusedElementWarning)
     assert all(issubclass(kind, RobotFileWarning) for kind in kinds)

@@ -35,7 +35,7 @@ inline std::vector<double> read_inertial(const std::string& file) {
   std::string text, piece, link;
   int depth = 0, number = 0;
   const auto take = [&] {
-    const auto colon = piece.find(':');
+    const auto colon = piece.rfind(':');  // names may have some
     const std::string key = trimmed(piece.substr(0, colon)), value = colon == std::string::npos ? "" : trimmed(piece.substr(colon + 1));
     piece.clear();
     if (value.empty()) {

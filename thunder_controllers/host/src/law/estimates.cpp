@@ -40,16 +40,20 @@ std::vector<std::string> links_at_end(const thunder_library& library, const thun
   return known ? names : std::vector<std::string>();
 }
 
+/// Topic of a link's estimate. A byte of a letter that is not ASCII is two hexadecimal digits, as names in such a script
+/// would share a topic otherwise.
 std::string estimate_topic(const std::string& link) {
+  static const char* const kDigits = "0123456789abcdef";
   std::string topic = "estimates/";
   for (std::size_t i = 0; i < link.size(); ++i) {
-    const char c = link[i];
+    const auto c = static_cast<unsigned char>(link[i]);
     const bool begins = topic.back() == '/';
     const bool is_digit = c >= '0' && c <= '9';
     const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     const bool divides = c == '/' && !begins && i + 1 < link.size() && link[i + 1] != '/';
-    if (is_digit && begins) topic += '_';
-    topic += is_digit || is_letter || divides ? c : '_';
+    if ((is_digit || c > 127) && begins) topic += '_';
+    if (c > 127) topic += kDigits[c >> 4];
+    topic += c > 127 ? kDigits[c & 15] : is_digit || is_letter || divides ? link[i] : '_';
   }
   return topic;
 }
