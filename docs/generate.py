@@ -34,6 +34,7 @@ from thunder_dynamics.entries import Entry
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.law import Option, options_of
 from thunder_dynamics.model import RobotModel
+from thunder_dynamics.readers.command_options import READING
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -252,6 +253,22 @@ def _gain_default(entry: Entry) -> str:
     return _numbers(values)
 
 
+def reading() -> str:
+    """Return the options of robot files under the names that each door has for them."""
+    rows = [
+        (
+            f"`{o.name}`",
+            f"`{o.flag}{'' if o.metavar is None else f' {o.metavar}'}`",
+            f"`{o.ros_name}`",
+            o.of,
+            f"{o.text.removeprefix('URDF: ').capitalize() if o.of == 'URDF' else o.text}"
+            + (f" [{o.unit}]" * bool(o.unit)),
+        )
+        for o in READING
+    ]
+    return table(("Python, scenario", "command", "launch, node", "readers", "meaning"), rows)
+
+
 def launch_arguments() -> str:
     """The arguments of each launch file."""
     return "\n\n".join(map(_system, (*ROBOTS, "generator")))
@@ -385,6 +402,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
         "launch arguments": launch_arguments,
         "quality of service": qualities,
     },
+    "reference/robot-file.md": {"options": reading},
     "reference/scenario.md": {"references": references, "options": host_options},
     **{page: {"set-up": partial(set_up, file)} for page, file in STUDIES.values()},
 }

@@ -184,7 +184,7 @@ def test_messages_call_an_option_as_it_is_called_there(tmp_path: Path) -> None:
         load_model(file, ee_link="hand")
     typed = CliRunner().invoke(thunder, ["info", str(file), "--ee-link", "hand", "--at", "0 0"])
     assert "another --ee-link or --base-link, or hold them: --arm, or --lock JOINT=VALUE" in str(typed.exception)
-    with spelled(SPELLED), pytest.raises(RobotFileError, match="another ee_link:= .*: arm:=, or lock:=JOINT=VALUE"):
+    with spelled(SPELLED), pytest.raises(RobotFileError, match="another ee_link:= .*: arm:=true, or lock:=JOINT=VALUE"):
         load_model(file, ee_link="hand")
     with pytest.warns(ArmWarning, match="held: jaw; ee_link and locked_joints choose"):
         assert load_model(file, arm=True).joint_names == ("one", "two")

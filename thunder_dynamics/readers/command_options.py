@@ -113,7 +113,12 @@ class ReadingOption:
     @property
     def spelled_in_ros(self) -> str:
         """Name and form of the launch argument, as messages show it."""
-        return f"{self.ros_name}:={self.metavar or ''}"
+        return f"{self.ros_name}:={'true' if self.form is Form.FLAG else self.metavar or ''}"
+
+    @property
+    def flag(self) -> str:
+        """Option of a command line."""
+        return f"--{self.word or self.name.replace('_', '-')}"
 
     def value(self, words: Sequence[str], place: Place = from_here) -> Any:
         """Return the option's value of words that are given, paths absolute."""
@@ -128,16 +133,14 @@ class ReadingOption:
 
     def click_option(self) -> Callable[[Any], Any]:
         """Return the option of a command line."""
-        word = f"--{self.word or self.name.replace('_', '-')}"
         if self.form is Form.FLAG:
-            return click.option(word, self.name, is_flag=True, help=self.text)
+            return click.option(self.flag, self.name, is_flag=True, help=self.text)
         if self.form is Form.VECTOR:
-            return click.option(
-                word, self.name, nargs=3, type=float, metavar=self.metavar, help=f"{self.text} [{self.unit}]"
-            )
+            text = f"{self.text} [{self.unit}]"
+            return click.option(self.flag, self.name, nargs=3, type=float, metavar=self.metavar, help=text)
         several = self.form is not Form.TEXT
         return click.option(
-            word,
+            self.flag,
             self.name,
             multiple=several,
             type=click.Choice(self.choices) if self.choices else str,
@@ -150,9 +153,7 @@ class ReadingOption:
 URDF, XACRO_ONLY = "URDF", "xacro"
 READING = (
     ReadingOption("allow_inconsistent", "Warn about impossible inertias instead of refusing them.", form=Form.FLAG),
-    ReadingOption(
-        "arm", "Select the arm, the longest chain of joints; grippers and all else are held.", form=Form.FLAG
-    ),
+    ReadingOption("arm", "Take the longest chain of joints as the arm; hold grippers and all else.", form=Form.FLAG),
     ReadingOption("base", "URDF: whether the base moves (default: fixed).", URDF, choices=("fixed", "floating")),
     ReadingOption("base_link", "URDF: link that is the base; gravity is turned as it is mounted.", URDF),
     ReadingOption(

@@ -119,7 +119,7 @@ class BuildProcess:
         if status == 0:
             return _RESULT.validate_json(text)
         reason = text if status == 1 and text else f"the build ended with status {status} and without a result"
-        raise BuildError(reason, where="" if text else request["robot_file"])
+        raise BuildError(reason, where=None if text else request["robot_file"])
 
     def end(self) -> None:
         """End the build that is running, compilers included, and refuse further ones."""

@@ -72,9 +72,7 @@ def parameters_of(name: str, given: Mapping[str, str]) -> dict[str, dict[str, An
 def _arm(urdf: str, given: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of the simulated arm, which does not compensate gravity by itself."""
     payload = float(given["payload"])
-    reading = {
-        key: value for key, value in parameters_given(given).items() if key != "drives"
-    }  # found of the arm itself
+    reading = {key: value for key, value in parameters_given(given).items() if key != "drives"}
     plant = {"urdf": urdf, "mode": given["mode"], "gravity_compensation": False, **reading}
     return plant | {"payload.attached": payload > 0.0} | ({"payload.mass": payload} if payload > 0.0 else {})
 
