@@ -31,6 +31,7 @@ from thunder_controllers.references.trajectories import CARTESIAN_SIZE, RATES, F
 from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco_model import refusal
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.sensors import Sample
 from thunder_controllers.simulation.plants.untold import find_untold
@@ -147,6 +148,9 @@ def prepare(
     options = _check_sizes(config, model, where)
     check = partial(_check_fit, model, config, where)
     notes: list[Note] = []
+    if config.plant.engine is None and isinstance(plant, ModelPlant):
+        text = f"MuJoCo takes no such bodies as {config.plant.urdf} has: the engine model simulates the plant"
+        notes.append(Note("plant_engine", f"{text}, without contacts and stops of joints"))
     if library is None:
         library = compile_law(model, config.law, check, lanes=lanes)
         notes += find_untold(plant, model, config.law.name, config.law.options)
@@ -229,13 +233,21 @@ def activate(
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> str | RobotModel:
-    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`."""
+    """Read what the plant is made of: URDF text, its locked joints fixed, or a model for the engine `model`.
+
+    A plant without an engine has MuJoCo's if that takes the description, else the engine `model`.
+    """
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
     locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
     reading = {"xacro_args": plant.xacro_args, "packages": plant.packages, "locked_joints": locked}
-    return urdf_text(Path(plant.urdf), reading)
+    text = urdf_text(Path(plant.urdf), reading)
+    if plant.engine is not None or refusal(text, plant.urdf) is None:
+        return text
+    given = {key: value for key, value in reading.items() if value}
+    own = config.model_copy(update={"robot_options": {**config.robot_options, **given}})
+    return scenario.load_model(plant.urdf, own)
 
 
 def _plant(config: RunConfig, model: RobotModel, description: str | RobotModel) -> Plant:
