@@ -361,9 +361,9 @@ def _plant(
 ) -> dict[str, Any]:
     """The plant's section: the robot itself and its gravity unless said, and what it carries."""
     urdf = fspath(said.get("urdf", file))
-    engine = "mujoco" if Path(urdf).suffix in DESCRIPTIONS else "model"
+    engine = None if Path(urdf).suffix in DESCRIPTIONS else "model"
     section: dict[str, Any] = {"engine": engine, "urdf": urdf, "gravity": model.gravity}
-    if Path(urdf).suffix == ".xacro" and engine == said.get("engine", engine):
+    if Path(urdf).suffix == ".xacro" and said.get("engine") != "model":
         section |= {key: robot_options[key] for key in ("xacro_args", "packages") if key in robot_options}
     section |= {key: value for key, value in said.items() if key != "urdf"}
     return section | _carried(payload, said, ee_link or model.link_names[model.ee_link])

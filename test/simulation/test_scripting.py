@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from described_arms import chain, joint, link, robot
 from numpy.typing import NDArray
 from scenario_files import document_of, written
 
 from thunder_controllers import Result, simulate
 from thunder_controllers.references.trajectories import Hold
 from thunder_controllers.simulation.experiment import run_scenario
-from thunder_dynamics.errors import ThunderError
+from thunder_dynamics.errors import ScenarioError, ThunderError
 from thunder_dynamics.readers import load_model
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +90,23 @@ def test_one_ee_link_is_that_of_controller_and_plant() -> None:
     hold = Hold(position=(0.45, 0.0, 0.5), ypr=(0.0, 0.0, np.pi))
     result = simulate(URDF, reference=hold, duration=0.02, ee_link="panda_flange", law="cartesian_impedance")
     assert np.abs(result.trace.error).max() < 1e-3
-    assert result.config.plant.engine == "mujoco" and result.config.reference == hold
+    assert result.config.plant.engine is None and result.config.reference == hold
+    assert "plant_engine" not in {note.code for note in result.notes}
+
+
+def test_an_arm_with_a_massless_link_that_mujoco_refuses_moves_by_its_own_equations(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    last = joint("last", "arm2", "hand", axis="0 1 0")
+    file.write_text(
+        robot([link("base"), *chain("arm", "base", 2), link("hand"), last]).replace(
+            link("arm2"), link("arm2", massless=True)
+        )
+    )
+    result = simulate(file, reference=_wave, duration=0.05, law="computed_torque", start=BENT)
+    assert result.fault is None and np.abs(result.trace.error).max() < 1e-3
+    assert "plant_engine" in {note.code for note in result.notes}
+    with pytest.raises(ScenarioError, match="arm2.*; valid: a body with mass and inertia, or engine: model"):
+        simulate(file, reference=_wave, duration=0.05, plant={"engine": "mujoco"})
 
 
 def test_a_model_may_be_given_itself() -> None:

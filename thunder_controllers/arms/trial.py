@@ -15,7 +15,7 @@ from thunder_controllers.arms.choice import Choice, choose_arm
 from thunder_controllers.arms.motion import Motion, ball_at_hand, choose_motion
 from thunder_controllers.fields import FloatArray, plain
 from thunder_controllers.simulation.scenario import DESCRIPTIONS
-from thunder_dynamics.errors import InconsistentInertiaWarning, InertiaError, ModelError, ScenarioError, listed
+from thunder_dynamics.errors import InconsistentInertiaWarning, InertiaError, ModelError, listed
 from thunder_dynamics.inertia import pseudo_inertia
 from thunder_dynamics.joints import UNKNOWN_ROTOR
 from thunder_dynamics.model import SINGLE_JOINTS, RobotModel
@@ -109,13 +109,15 @@ def plan_trial(
     if assumed:
         options["rotor_inertias"] = {**options.get("rotor_inertias", {}), **assumed}
         model = model.with_rotor_inertias(assumed)
+    refused = _refused_by_mujoco(file, model, options)
+    engine = "mujoco" if file.suffix in DESCRIPTIONS and not refused else "model"
     own = {"ee_link": options.pop("ee_link")} if "ee_link" in options else {}
     posture = _rounded(motion.centre)
     scenario = {
         "robot": str(file),
         **own,
         "robot_options": options,
-        "plant": _plant(file, model, motion, options, assumed),
+        "plant": _plant(file, model, motion, options, assumed, engine),
         "law": _law(model),
         "reference": {
             "type": "joint_lissajous",
@@ -129,7 +131,8 @@ def plan_trial(
         "rate": RATE,
         "host": {"effort_limit": motion.effort, "effort_rate_limit": motion.effort * RATE / RAMP},
     }
-    facts = (*choice.facts, *_unsaid(model, motion, assumed, impossible))
+    said = [f"The engine model simulates the arm, without contacts: {refused}"] if refused else []
+    facts = (*choice.facts, *said, *_unsaid(model, motion, assumed, impossible))
     causes = plain(_causes(model, assumed))
     return Trial(plain(scenario), model, motion, choice, facts, _conditions(model, motion, assumed), causes)
 
@@ -157,10 +160,14 @@ def _law(model: RobotModel) -> Mapping[str, Any]:
 
 
 def _plant(
-    file: Path, model: RobotModel, motion: Motion, options: Mapping[str, Any], assumed: Mapping[str, float]
+    file: Path,
+    model: RobotModel,
+    motion: Motion,
+    options: Mapping[str, Any],
+    assumed: Mapping[str, float],
+    engine: str,
 ) -> dict[str, Any]:
     """The simulated arm: what the controller does not know of it."""
-    engine = "mujoco" if _suits_mujoco(file, model, options) else "model"
     viscous, coulomb = _stated_friction(model)
     reading: dict[str, Any] = {key: options[key] for key in ("xacro_args", "packages") if key in options}
     return {
@@ -194,19 +201,14 @@ def _stated_friction(model: RobotModel) -> tuple[FloatArray, FloatArray]:
     return viscous, np.array([link.coulomb for link in model.links])
 
 
-def _suits_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> bool:
-    """Return whether MuJoCo builds the robot: it refuses bodies that others let pass."""
-    from thunder_controllers.simulation.plants.mujoco_model import build_spec, compile_spec  # only here: for simulation
+def _refused_by_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> str | None:
+    """Return why MuJoCo cannot simulate a URDF or xacro; None if it can."""
+    from thunder_controllers.simulation.plants.mujoco_model import refusal  # only here: for simulation
     from thunder_dynamics.readers import read_assembly
 
     if file.suffix not in DESCRIPTIONS:
-        return False
-    assembly = read_assembly(file, options)
-    try:
-        compile_spec(build_spec(assembly, model.joint_names, str(file), contacts=False), str(file))
-    except ScenarioError:
-        return False
-    return True
+        return None
+    return refusal(read_assembly(file, options), str(file), model.joint_names)
 
 
 def _payload(model: RobotModel, mass: float) -> dict[str, Any]:

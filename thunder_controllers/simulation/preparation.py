@@ -30,6 +30,7 @@ from thunder_controllers.references.trajectories import CARTESIAN_SIZE, RATES, F
 from thunder_controllers.simulation.options import Body, PlantOptions
 from thunder_controllers.simulation.plants.model import ModelPlant
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
+from thunder_controllers.simulation.plants.mujoco_model import refusal
 from thunder_controllers.simulation.plants.plant import Plant
 from thunder_controllers.simulation.plants.sensors import Sample
 from thunder_controllers.simulation.plants.untold import find_untold
@@ -146,6 +147,9 @@ def prepare(
     options = _check_sizes(config, model, where)
     check = partial(_check_fit, model, config, where)
     notes: list[Note] = []
+    if config.plant.engine is None and isinstance(plant, ModelPlant):
+        text = f"MuJoCo takes no such bodies as {config.plant.urdf} has: the engine model simulates the plant"
+        notes.append(Note("plant_engine", f"{text}, without contacts and stops of joints"))
     if library is None:
         library = compile_law(model, config.law, check, lanes=lanes)
         notes += find_untold(plant, model, config.law.name, config.law.options)
@@ -228,13 +232,23 @@ def activate(
 
 
 def read_description(scenario: Scenario, config: RunConfig) -> Assembly | RobotModel:
-    """Read what the plant is made of: all links of its file, or a model for the engine `model`."""
+    """Read what the plant is made of: all links of its file, or a model for the engine `model`.
+
+    A plant without an engine has MuJoCo's if that takes the description, else the engine `model`.
+    """
     plant = config.plant
     if plant.engine == "model":
         return scenario.load_model(plant.urdf, config)
     locked = config.robot_options.get("locked_joints") if plant.locked_joints is None else plant.locked_joints
-    reading = {"xacro_args": plant.xacro_args, "packages": plant.packages, "locked_joints": locked}
-    return read_assembly(plant.urdf, reading)
+    own = {"xacro_args": plant.xacro_args, "packages": plant.packages, "locked_joints": locked}
+    shared = config.robot_options if plant.urdf == config.robot else {}
+    reading = {**shared, **{key: value for key, value in own.items() if value or key == "locked_joints"}}
+    assembly = read_assembly(plant.urdf, reading)
+    if plant.engine is not None or refusal(assembly, plant.urdf) is None:
+        return assembly
+    given = {key: value for key, value in reading.items() if value}
+    changed = config.model_copy(update={"robot_options": {**config.robot_options, **given}})
+    return scenario.load_model(plant.urdf, changed)
 
 
 def _plant(config: RunConfig, model: RobotModel, description: Assembly | RobotModel) -> Plant:

@@ -56,11 +56,12 @@ class PlantSection(PlantOptions):
     """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
     MuJoCo takes URDF or xacro, and holds the `locked_joints` of `robot_options` unless the plant has its own; the
-    engine `model` takes any robot file, read under `robot_options` as `robot` is.
+    engine `model` takes any robot file, read under `robot_options` as `robot` is. Without `engine` it is MuJoCo, or
+    `model` if MuJoCo refuses a body, such as one without mass.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 
-    engine: Literal["mujoco", "model"] = "mujoco"
+    engine: Literal["mujoco", "model"] | None = None
     urdf: str
     xacro_args: dict[str, str] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)

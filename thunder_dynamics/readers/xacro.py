@@ -6,15 +6,22 @@ import json
 import math
 import signal
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from thunder_dynamics.errors import NameNotFoundError, RobotFileError, nearest, option
 from thunder_dynamics.readers.limits import MEMORY, OPEN_FILES, SECONDS
 from thunder_dynamics.readers.urdf_elements import parse_xml
-from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, out_of_memory, packages_above
+from thunder_dynamics.readers.xacro_child import MANIFEST, is_installed, is_package, out_of_memory, packages_above
 from thunder_dynamics.storage.apart import run_apart
 from thunder_dynamics.storage.door import TEXT, read_xml_text
+
+YAML = (".yaml", ".yml")
+"""Suffixes of files that an argument may name, such as the calibration of one arm."""
+
+MOST_BESIDE = 500
+"""Folders beside a package that are looked at."""
 
 
 def expand_xacro(
@@ -27,15 +34,16 @@ def expand_xacro(
 
     The file and what it includes may have no DOCTYPE, its expressions may only compute, and it reads no files but
     those of its own package (the nearest folder upward with a package.xml; without one, the file's folder), of
-    packages that it names with `$(find …)`, and of `xacro_folders`. Links are followed before that is judged, the
-    file's own among them; what a link of a package.xml leads to counts for packages of the ament index alone.
+    packages that it names with `$(find …)`, of `xacro_folders`, and YAML files that `xacro_args` name. Links are
+    followed before that is judged, the file's own among them; what a link of a package.xml leads to counts for packages
+    of the ament index alone.
 
     Args:
         path: The file.
         xacro_args: Values of its xacro:arg by name.
         xacro_folders: Further folders that it may read.
         packages: Folders of packages by name, for `$(find …)`; others are those that the file lies in, by the names in
-            their package.xml, and then those of the ament index.
+            their package.xml, then those that lie beside these, and then those of the ament index.
 
     Raises:
         RobotFileError: if it cannot be expanded, does what a description may not, or a package has no folder.
@@ -45,7 +53,8 @@ def expand_xacro(
     for name, folder in found.items():
         if not folder.is_dir():
             raise RobotFileError(f"no folder {folder}", where=f"package {name}", valid="a folder")
-    result = _run_child(path, xacro_args or {}, xacro_folders, found)
+    named = [value for value in (xacro_args or {}).values() if value.endswith(YAML)]
+    result = _run_child(path, xacro_args or {}, [*xacro_folders, *named], found)
     if "what" in result:
         raise RobotFileError(result["what"], where=result["where"], valid=result["valid"])
     unknown = [name for name in xacro_args or {} if name not in result["asked"]]
@@ -56,20 +65,20 @@ def expand_xacro(
 
 
 def _packages_around(file: Path) -> dict[str, Path]:
-    """Packages that a file really lies in, and installed ones by its path, by the names that they give themselves.
+    """Packages that a file really lies in, those beside them, and installed ones by its path, by their own names.
 
-    An inner one hides an outer one.
+    An inner one hides an outer one, and one that the file lies in hides one beside it.
     """
+    around = list(packages_above(file.resolve()))
+    installed = [folder for folder in packages_above(file.absolute()) if is_installed(folder)]
+    beside = (other for folder in around for other in islice(sorted(folder.parent.iterdir()), MOST_BESIDE))
     found: dict[str, Path] = {}
-    for path in (file.absolute(), file.resolve()):
-        for folder in packages_above(path):
-            if path != file.resolve() and not is_installed(folder):
-                continue
-            try:
-                root = parse_xml(read_xml_text(folder / MANIFEST, RobotFileError), str(folder / MANIFEST))
-            except RobotFileError:  # one that nobody can name
-                continue
-            found.setdefault(root.findtext("name", "").strip(), folder)
+    for folder in (*installed, *around, *(other for other in beside if is_package(other, file))):
+        try:
+            root = parse_xml(read_xml_text(folder / MANIFEST, RobotFileError), str(folder / MANIFEST))
+        except RobotFileError:  # one that nobody can name
+            continue
+        found.setdefault(root.findtext("name", "").strip(), folder)
     return found
 
 

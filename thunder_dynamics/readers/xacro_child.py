@@ -58,12 +58,15 @@ def package_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def packages_above(path: Path) -> Iterator[Path]:
-    """Folders of packages that a path lies in, inner ones first; a manifest of another user marks none."""
+    """Folders of packages that a path lies in, inner ones first."""
+    return (folder for folder in path.parents if is_package(folder, path))
+
+
+def is_package(folder: Path, path: Path) -> bool:
+    """Whether a folder is a package for who reads a path; a manifest of another user marks none."""
     owners = {0, os.geteuid(), *((path.stat().st_uid,) if path.exists() else ())}
-    for folder in path.parents:
-        manifest = folder / MANIFEST
-        if manifest.is_file() and manifest.lstat().st_uid in owners:
-            yield folder
+    manifest = folder / MANIFEST
+    return manifest.is_file() and manifest.lstat().st_uid in owners
 
 
 def own_folders(file: Path) -> Iterator[Path]:

@@ -183,8 +183,23 @@ def compile_spec(spec: Any, where: str, state: tuple[Any, Any] | None = None) ->
         model = spec.compile()
     except ValueError as error:
         what = f"MuJoCo cannot build it: {_one_line(error)}"
-        raise ScenarioError(what, where=where, valid="a physical robot") from error
+        raise ScenarioError(what, where=where, valid="a body with mass and inertia, or engine: model") from error
     return model, mujoco.MjData(model)
+
+
+def refusal(assembly: Assembly, where: str, joints: Sequence[str] | None = None) -> str | None:
+    """Return why MuJoCo cannot simulate a robot whose equations others take, such as a massless link; None if it can.
+
+    Args:
+        assembly: Its links.
+        where: Names the description in messages.
+        joints: Those it must have; its own if None.
+    """
+    try:
+        compile_spec(build_spec(assembly, joints or assembly.joint_names, where, contacts=False), where)
+    except ScenarioError as error:
+        return error.what
+    return None
 
 
 def body_named(spec: Any, link: str, where: str) -> Any:
