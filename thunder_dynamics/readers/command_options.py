@@ -90,6 +90,9 @@ OPTIONS = {
         help="Reflected rotor inertia of a joint [kg·m² or kg].",
     ),
     "without_rotors": click.option("--without-rotors", is_flag=True, help="Rotors are known to be zero."),
+    "snap_angles": click.option(
+        "--snap-angles", is_flag=True, help="Take 1.5708 for a right angle, and all within 1e-4 rad of one."
+    ),
     "drives": click.option("--drives", help="File of rotors, friction and offsets that thunder commission wrote."),
     "xacro_args": click.option(
         "--xacro-arg",
