@@ -273,3 +273,7 @@ class ImplausibleWarning(UserWarning):
 
 class DegreesWarning(UserWarning):
     """An angle of a file is more than a turn, as where degrees are written for radians."""
+
+
+class SnappedAnglesWarning(UserWarning):
+    """Angles of a file were taken for the right angles that they are close to, as an option says."""

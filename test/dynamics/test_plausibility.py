@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +15,14 @@ from evaluation import evaluate, robot_file
 from robots import random_robot
 from urdf_text import UrdfText
 
-from thunder_dynamics.errors import DegreesWarning, ImplausibleWarning
+from thunder_dynamics.errors import DegreesWarning, ImplausibleWarning, SnappedAnglesWarning
 from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Limits, Pose
 from thunder_dynamics.model import RobotModel
 from thunder_dynamics.plausibility import CHECKS, _gravity_efforts, judge
 from thunder_dynamics.readers import load_model
+from thunder_dynamics.readers.source import snapped
 
 PANDA = load_model(robot_file("panda"))
 ARM = UrdfText("arm.urdf")
@@ -96,3 +99,30 @@ def test_reading_warns_with_the_file(tmp_path: Path) -> None:
 def test_more_than_a_turn_of_rpy_is_warned_of() -> None:
     with pytest.warns(DegreesWarning, match=r"arm\.urdf:7: <origin>: 90 rad is more than a turn; valid: radians; did"):
         ARM.read(ARM.changed('rpy="0.1 0.2 0.3"', 'rpy="0.1 90 0.3"'))
+
+
+def test_rounded_right_angles_are_snapped_if_an_option_says_so() -> None:
+    rounded = ARM.changed('rpy="0.3 0 0"', 'rpy="1.5708 0 -3.1416"')
+    exact = ARM.read(ARM.changed('rpy="0.3 0 0"', f'rpy="{math.pi / 2} 0 {-math.pi}"'))
+    with pytest.warns(SnappedAnglesWarning, match="angles within 0.0001 rad of a right angle"):
+        model = ARM.read(rounded, snap_angles=True)
+    places = [[link.joint.placement.rotation for link in one.links] for one in (model, exact)]
+    np.testing.assert_array_equal(*places)
+    assert snapped(model) is model and snapped(exact) is exact and snapped(ARM.read(rounded)) is not model
+
+
+def test_rounded_right_angles_of_a_real_arm_cost_a_third_of_the_operations() -> None:
+    gen3 = UrdfText("gen3.urdf").read()
+    before, after = (RobotExpressions(one).operations("M") for one in (gen3, snapped(gen3)))
+    assert after < 0.7 * before
+
+
+@pytest.mark.parametrize("theta", ["1.5708", "-1.5708", "3.1416", "0.00005"])
+def test_rounded_angles_of_a_dh_table_are_snapped_too(theta: str, tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    text = robot_file("planar3r").read_text(encoding="utf-8")
+    file.write_text(re.sub(r"DH: \[[^,]*,[^,]*,[^,]*,[^,]*,", f"DH: [0, 1.5708, 0, {theta},", text), encoding="utf-8")
+    with pytest.warns(SnappedAnglesWarning):
+        joint = load_model(file, snap_angles=True).links[0].joint
+    assert np.isin(np.abs(joint.placement.rotation), (0.0, 1.0)).all() and joint.dh is not None
+    assert math.remainder(joint.dh[1], math.pi / 2) == math.remainder(joint.dh[3], math.pi / 2) == 0.0

@@ -65,7 +65,7 @@ def find_description(robot: str | PathLike[str]) -> Description:
     Raises:
         NameNotFoundError: for a name that none of them has, with close ones and what to install.
         PackageUriError: as `package_uri.resolve_file` raises.
-        RobotFileError: for a description that cannot be fetched, or is no URDF or xacro file.
+        RobotFileError: for a description that cannot be fetched, or is no file of links and joints.
     """
     text = fspath(robot)
     if text.startswith(SCHEME):
@@ -89,11 +89,11 @@ def find_description(robot: str | PathLike[str]) -> Description:
 
 
 def _names_to_fetch() -> Mapping[str, Any]:
-    """Descriptions in URDF that `robot_descriptions` knows; none where it is not installed."""
+    """Descriptions in URDF or MJCF that `robot_descriptions` knows; none where it is not installed."""
     if find_spec(DESCRIPTIONS) is None:
         return {}
     known: Mapping[str, Any] = import_module(DESCRIPTIONS).DESCRIPTIONS
-    return {name: one for name, one in known.items() if one.has_urdf}
+    return {name: one for name, one in known.items() if one.has_urdf or one.has_mjcf}
 
 
 def _fetched(name: str) -> Description:
@@ -105,7 +105,7 @@ def _fetched(name: str) -> Description:
         valid = "a network, or a description that its cache holds"
         raise RobotFileError(f"{name} cannot be fetched ({reason})", where=DESCRIPTIONS, valid=valid) from error
     reading: dict[str, Any] = {}
-    path = getattr(module, "URDF_PATH", None)
+    path = getattr(module, "URDF_PATH", getattr(module, "MJCF_PATH", None))
     if path is None:
         path, arguments = module.XACRO_PATH, getattr(module, "XACRO_ARGS", {})
         packages = getattr(module, "XACRO_PACKAGE_PATHS", {})

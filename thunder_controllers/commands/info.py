@@ -13,12 +13,13 @@ from thunder_controllers.commands.terminal import print_table
 from thunder_controllers.host import Library, Limits, Options, total_delay
 from thunder_dynamics.build import build
 from thunder_dynamics.cli import robot_argument
-from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed
+from thunder_dynamics.errors import DimensionError, LawError, ModelError, listed, option
 from thunder_dynamics.inertia import DYN_NAMES, N_PARAMETERS
 from thunder_dynamics.model import SINGLE_JOINTS, Frame, RobotModel, Topology
 from thunder_dynamics.plausibility import find_implausible
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import parse_number, reading_options
+from thunder_dynamics.readers.source import snapped
 from thunder_dynamics.spatial import ypr_from_rotation
 
 FloatArray = NDArray[np.float64]
@@ -49,10 +50,20 @@ def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, A
     print_table(_frames(model))
     _show_limits(library)
     print_table(_parameters(model))
-    for verdict in find_implausible(model, quick=False):
-        click.echo(f"Note: {verdict}")
+    for note in (*find_implausible(model, quick=False), *_rounded_angles(model)):
+        click.echo(f"Note: {note}")
     if base_parameters:
         _show_base_parameters(model)
+
+
+def _rounded_angles(model: RobotModel) -> list[str]:
+    """Say what right angles that the file rounds cost, if it does."""
+    from thunder_dynamics.expressions import RobotExpressions
+
+    if (exact := snapped(model)) is model:
+        return []
+    now, then = (sum(RobotExpressions(one).operations(name) for name in "MC") for one in (model, exact))
+    return [f"the file rounds right angles: M and C take {now} operations, {then} with {option('snap_angles')}"]
 
 
 def _tree(model: RobotModel) -> Rows:

@@ -45,8 +45,8 @@ from thunder_dynamics.storage.door import read_text
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,62}$"
 """What a scenario or a run may be called: it becomes a file name."""
 
-DESCRIPTIONS = (".urdf", ".xacro", ".xml")
-"""Suffixes of the files that MuJoCo takes, and whose end effector is chosen when they are read."""
+DESCRIPTIONS = (".urdf", ".xacro", ".xml", ".mjcf")
+"""Suffixes of files of links and joints, whose end effector is chosen when they are read."""
 
 MAX_STEPS = 10_000_000
 """Longest run; its trace would fill memory beyond that."""

@@ -192,6 +192,7 @@ READING = (
         make=_number_pairs,
     ),
     ReadingOption("without_rotors", "Rotors are known to be zero.", form=Form.FLAG),
+    ReadingOption("snap_angles", "Take 1.5708 for a right angle, and all within 1e-4 rad of one.", form=Form.FLAG),
     ReadingOption("drives", "File of rotors, friction and offsets that thunder commission wrote.", places=True),
     ReadingOption(
         "xacro_args",

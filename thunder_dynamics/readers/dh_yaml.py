@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import ValidationError
 
 from thunder_dynamics.errors import ModelError, RobotFileError, nearest
@@ -41,13 +40,13 @@ from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
     check_entity_name,
+    dh_placement,
     note_placeholders,
     relocated,
     robot_identifier,
     take_options,
 )
 from thunder_dynamics.readers.yaml_text import KeyPath, YamlDocument, parse_yaml
-from thunder_dynamics.spatial import cos_sin, rot_x, rot_z
 from thunder_dynamics.storage.door import read_text
 
 Schema = TypeVar("Schema", bound=Entry)
@@ -112,12 +111,6 @@ def is_placeholder(inertia: Inertia) -> bool:
     """Whether all six entries of an inertia about the CoM are one number, as in files that nobody has measured for."""
     entries = set(inertia.dyn[4:].tolist())
     return len(entries) == 1 and entries.pop() > 0.0
-
-
-def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
-    """Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta), for numbers in m and rad."""
-    c, s = cos_sin(alpha)
-    return Pose(rot_x(alpha) @ rot_z(theta), np.array([a, -s * d, c * d]))
 
 
 def validate(document: YamlDocument, kind: type[Schema]) -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from thunder_dynamics.errors import (
     NameNotFoundError,
     PlaceholderWarning,
     RobotFileError,
+    SnappedAnglesWarning,
     UnusedInertiaWarning,
     listed,
     nearest,
@@ -28,10 +30,22 @@ from thunder_dynamics.errors import (
 from thunder_dynamics.inertia import FloatArray, Inertia
 from thunder_dynamics.joints import JointKind
 from thunder_dynamics.locking import lock_joints
-from thunder_dynamics.model import C_KEYWORDS, ENTITY_NAMES, IDENTIFIER, Drive, RobotModel, is_entity_name, plain_name
+from thunder_dynamics.model import (
+    C_KEYWORDS,
+    ENTITY_NAMES,
+    IDENTIFIER,
+    Drive,
+    Frame,
+    Joint,
+    Pose,
+    RobotModel,
+    is_entity_name,
+    plain_name,
+)
 from thunder_dynamics.readers.fields import Strict, complaint
 from thunder_dynamics.readers.limits import NUMBER
 from thunder_dynamics.readers.yaml_text import parse_yaml
+from thunder_dynamics.spatial import SNAP, cos_sin, rot_x, rot_z, rotation_from_ypr, ypr_from_rotation
 from thunder_dynamics.storage.door import read_text
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-NUMBER, le=NUMBER)]
@@ -58,6 +72,7 @@ class ReaderOptions(BaseModel):
             (`joints`); what follows one is held with it. See `locking`.
         without_rotors: Rotors are known to be zero, as in a simulator that has none, whatever the file says.
         rotor_inertias: Of joints by name [kg·m² or kg], reflected: those that the file does not have, or others.
+        snap_angles: Angles of frames within `ROUNDED` of a multiple of a right angle are that multiple.
         drives: File with rotors, friction and offsets of joints, as `thunder commission` writes it; see `read_drives`.
         gravity: g₀ in the frame of the base link, as it is given, whatever the file says [m/s²]; default: the file's,
             or 9.81 m/s² down in the root of a URDF, turned by the joints between root and base link.
@@ -74,6 +89,7 @@ class ReaderOptions(BaseModel):
     drives: str | PathLike[str] | None = None
     gravity: Annotated[tuple[Finite, Finite, Finite], Field(strict=False)] | None = None
     arm: bool = False
+    snap_angles: bool = False
 
     def reduced(self, model: RobotModel, positions: Mapping[str, Any], where: str) -> RobotModel:
         """The model with joints held at positions, and with the gravity, drives and rotors of these options.
@@ -82,6 +98,10 @@ class ReaderOptions(BaseModel):
             NameNotFoundError: for a joint to lock that there is not, or of a rotor or a drive.
             RobotFileError: for a position, a rotor or a file of drives that it cannot have, naming `where`.
         """
+        if self.snap_angles and (exact := snapped(model)) is not model:
+            what = f"angles within {ROUNDED:g} rad of a right angle are right angles, as snap_angles says"
+            warnings.warn(f"{where}: {what}", SnappedAnglesWarning, stacklevel=3)
+            model = exact
         try:
             locked = lock_joints(model, positions)
             locked = locked if self.gravity is None else replace(locked, gravity=self.gravity)
@@ -95,6 +115,48 @@ class ReaderOptions(BaseModel):
             kept = {group: mask for group, mask in model.symbolic.items() if group != "par_Ia"}
             model = replace(model, symbolic=kept).with_rotor_inertias({joint.name: 0.0 for joint in rigid})
         return model.with_rotor_inertias(self.rotor_inertias) if self.rotor_inertias else model
+
+
+def dh_placement(a: float, alpha: float, d: float, theta: float) -> Pose:
+    """Trans_x(a) Rot_x(alpha) Trans_z(d) Rot_z(theta), for numbers in m and rad."""
+    c, s = cos_sin(alpha)
+    return Pose(rot_x(alpha) @ rot_z(theta), np.array([a, -s * d, c * d]))
+
+
+ROUNDED = 1e-4
+"""What an angle that a file has with five digits is off by at most [rad]."""
+
+
+def snapped(model: RobotModel) -> RobotModel:
+    """Return the model with angles of its frames within `ROUNDED` of a multiple of π/2 there; itself if none is.
+
+    Zeros and ones of right angles cost no operations: 1.5708 in a file doubles those of M and C.
+    """
+
+    def angle(value: float) -> float:
+        right = round(value / (math.pi / 2.0)) * (math.pi / 2.0)
+        return right if abs(value - right) < ROUNDED else value
+
+    def frame(one: Frame) -> Frame:
+        yaw, pitch, roll = map(angle, one.ypr)
+        return replace(one, ypr=(yaw, pitch, roll))
+
+    def joint(one: Joint) -> Joint:
+        if one.dh is not None:
+            a, alpha, d, theta = one.dh
+            row = (a, angle(alpha), d, angle(theta))
+            return replace(one, dh=row, placement=dh_placement(*row)) if row != one.dh else one
+        place = one.placement
+        exact = rotation_from_ypr(*map(angle, ypr_from_rotation(place.rotation)))
+        moved = np.abs(exact - place.rotation).max()
+        return replace(one, placement=Pose(exact, place.translation)) if moved > SNAP else one
+
+    joints = [joint(link.joint) for link in model.links]
+    frames = frame(model.base), frame(model.ee)
+    if frames == (model.base, model.ee) and all(x is link.joint for x, link in zip(joints, model.links, strict=True)):
+        return model
+    links = tuple(replace(link, joint=x) for x, link in zip(joints, model.links, strict=True))
+    return replace(model, links=links, base=frames[0], ee=frames[1])
 
 
 DRIVES = ("/**/drives", "ros__parameters")

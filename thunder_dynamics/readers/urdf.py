@@ -6,8 +6,9 @@ A fixed joint is read as a free one that is locked at zero, so that `locking` me
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,18 +22,19 @@ from thunder_dynamics.errors import (
     NameNotFoundError,
     RobotFileError,
     listed,
+    loaded,
     nearest,
     option,
 )
 from thunder_dynamics.joints import Coupling, Joint, JointKind, Limits, Pose, Topology
 from thunder_dynamics.locking import Assembly, Position, locked_pose
 from thunder_dynamics.model import GRAVITY, EndEffector, Link, RobotModel, plain_name
-from thunder_dynamics.readers.mjcf import read_mjcf
 from thunder_dynamics.readers.source import (
     ReaderOptions,
     check_bodies,
     robot_identifier,
     settle_first_links,
+    snapped,
     take_options,
 )
 from thunder_dynamics.readers.urdf_elements import (
@@ -50,6 +52,9 @@ from thunder_dynamics.storage.door import read_xml_text
 
 LEVEL = 1e-6
 """Largest component of gravity that no mounting turns, but the digits of a file [m/s²]."""
+
+FORMATS = "thunder.formats"
+"""Entry points `(path) -> UrdfRobot` of other XML formats, by the top-level element of their files."""
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that moves a floating base."""
@@ -140,11 +145,15 @@ def _opened(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, UrdfRo
     """Read a file, and complete its options where the arm in it is to be selected."""
     chosen, text = _text(path, options)
     where = f"{path} (expanded)" if isinstance(chosen, XacroOptions) else str(path)
-    if "<mujoco" in text and parse_xml(text, where).tag == "mujoco":
-        robot = read_mjcf(path)
-    else:
-        robot = parse_urdf(text, where, chosen.zero_limits)
+    read = None if "<robot" in text else _format_of(parse_xml(text, where).tag)
+    robot = parse_urdf(text, where, chosen.zero_limits) if read is None else read(path)
     return _of_arm(robot, chosen), robot
+
+
+def _format_of(tag: str) -> Callable[[Path], UrdfRobot] | None:
+    """Find what reads files of another top-level element into the records of URDF."""
+    known = {entry.name: entry for entry in entry_points(group=FORMATS)}
+    return loaded(known[tag]) if tag in known else None
 
 
 def _text(path: Path, options: Mapping[str, Any]) -> tuple[UrdfOptions, str]:
@@ -192,6 +201,7 @@ def _assembly(robot: UrdfRobot, chosen: UrdfOptions) -> Assembly:
     tree, base = _tree(robot, chosen)
     given = (chosen.ee_link,) if isinstance(chosen.ee_link, str) else chosen.ee_link
     whole = _whole(tree, base, tree.end_links(base, given or ())[:1], chosen)
+    whole = snapped(whole) if chosen.snap_angles else whole
     shapes, unread = robot.shapes()
     return Assembly(whole, _positions(tree, base), base, tuple(shapes), tuple(unread))
 

@@ -14,10 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 from lxml import etree
 
-from thunder_dynamics.errors import MissingLibraryError, RobotFileError, UnusedElementWarning, listed
+from thunder_controllers.simulation.plants.mujoco_model import body_inertia
+from thunder_dynamics.errors import RobotFileError, UnusedElementWarning, listed
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Coupling, Limits, Pose
 from thunder_dynamics.locking import Shape
@@ -41,19 +43,14 @@ def read_mjcf(path: Path) -> UrdfRobot:
     Raises:
         RobotFileError: for a file that MuJoCo does not compile, that names files elsewhere, or whose joints have no
             counterpart in URDF.
-        MissingLibraryError: if MuJoCo is not installed.
     """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise MissingLibraryError("mujoco") from error
     _check_files(path, set())
     try:
         model = mujoco.MjSpec.from_file(str(path)).compile()
     except ValueError as error:
         what = f"MuJoCo cannot read it: {' '.join(str(error).split())}"
         raise RobotFileError(what, where=str(path), valid="a file of MuJoCo") from error
-    return _Reading(model, mujoco, str(path)).robot()
+    return _Reading(model, str(path)).robot()
 
 
 def _check_files(path: Path, seen: set[Path]) -> None:
@@ -79,12 +76,11 @@ class _Reading:
 
     Args:
         model: Of MuJoCo.
-        mujoco: The module.
         where: Names the file in messages.
     """
 
-    def __init__(self, model: Any, mujoco: Any, where: str) -> None:
-        self.m, self.mujoco, self.where = model, mujoco, where
+    def __init__(self, model: Any, where: str) -> None:
+        self.m, self.where = model, where
         self.links: dict[str, UrdfLink] = {}
         self.joints: dict[str, UrdfJoint] = {}
         self.frames: list[tuple[str, Pose]] = []  # the link of each body, and the body's frame in it
@@ -120,7 +116,7 @@ class _Reading:
 
     def _objects(self) -> list[int]:
         """Bodies that lie about in a scene: each moves freely, and nothing moves on it."""
-        m, free = self.m, self.mujoco.mjtJoint.mjJNT_FREE
+        m, free = self.m, mujoco.mjtJoint.mjJNT_FREE
         roots = {int(m.body_rootid[m.jnt_bodyid[joint]]) for joint in range(m.njnt) if m.jnt_type[joint] == free}
         jointed = {int(m.body_rootid[m.jnt_bodyid[joint]]) for joint in range(m.njnt) if m.jnt_type[joint] != free}
         return sorted(roots - jointed)
@@ -158,7 +154,7 @@ class _Reading:
         self.frames.append((name, frame))
 
     def _add_moving(self, joint: int, parent: str, child: str, origin: Pose) -> None:
-        m, kinds = self.m, self.mujoco.mjtJoint
+        m, kinds = self.m, mujoco.mjtJoint
         name, kind, dof = m.joint(joint).name or f"joint_{joint}", m.jnt_type[joint], m.jnt_dofadr[joint]
         if kind == kinds.mjJNT_FREE:
             self._add_joint(name, "floating", parent, child, Pose())
@@ -186,7 +182,7 @@ class _Reading:
 
     def _effort(self, joint: int) -> float:
         """Largest effort that actuators give a joint, within the joint's own range of forces [N·m or N]."""
-        m, mujoco = self.m, self.mujoco
+        m = self.m
         most, found = 0.0, False
         for i in range(m.nu):
             if m.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_JOINT or m.actuator_trnid[i, 0] != joint:
@@ -204,7 +200,7 @@ class _Reading:
 
     def _couple(self) -> Iterator[str]:
         """Couple joints that an equality couples linearly; names of other constraints are given back."""
-        m, kinds = self.m, self.mujoco.mjtEq
+        m, kinds = self.m, mujoco.mjtEq
         for i in range(m.neq):
             name = m.equality(i).name or f"equality {i}"
             first, second = m.eq_obj1id[i], m.eq_obj2id[i]
@@ -233,7 +229,7 @@ class _Reading:
 
     def _shapes_of(self, geom: int) -> Iterator[Shape]:
         """What a geom looks like, and what it touches with; planes and height fields belong to no arm."""
-        m, kinds = self.m, self.mujoco.mjtGeom
+        m, kinds = self.m, mujoco.mjtGeom
         link, frame = self.frames[m.geom_bodyid[geom]]
         place, size = frame @ _pose(m.geom_pos[geom], m.geom_quat[geom]), m.geom_size[geom]
         forms: dict[Any, tuple[str, tuple[float, ...]]] = {
@@ -263,13 +259,6 @@ class _Reading:
             yield Shape(link, True, place, form, numbers, file)
         if not touches or m.geom_group[geom] < 3:
             yield Shape(link, False, place, form, numbers, file)
-
-
-def body_inertia(model: Any, body: int) -> Inertia:
-    """Inertia of one compiled body of MuJoCo in its own frame."""
-    axes = _pose(model.body_ipos[body], model.body_iquat[body]).rotation
-    tensor = axes @ np.diag(model.body_inertia[body]) @ axes.T
-    return Inertia(float(model.body_mass[body]), model.body_ipos[body], 0.5 * (tensor + tensor.T))
 
 
 def _pose(position: Any, quaternion: Any) -> Pose:
