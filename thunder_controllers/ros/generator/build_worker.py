@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -150,6 +151,7 @@ def _raise_exit(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Build as the first argument says; exit status 0 with the result, 1 with the reason why there is none."""
     signal.signal(signal.SIGTERM, _raise_exit)
+    warnings.showwarning = lambda warning, *_, **__: sys.stderr.write(f"generator: warning: {warning}\n")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         answer, status = _RESULT.dump_json(build_here(json.loads(sys.argv[1]))).decode(), 0
