@@ -173,7 +173,9 @@ def test_what_a_launch_file_is_given_is_what_the_reader_gets() -> None:
 
 HELD = """<robot name="gripper"><link name="base"/>
   <joint name="one" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
-    <limit lower="-1" upper="1" velocity="1" effort="9"/></joint><link name="arm"/>
+    <limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
+  <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
   <joint name="two" type="revolute"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/>
     <origin xyz="0.5 0 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
   <link name="hand"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
