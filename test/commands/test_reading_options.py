@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from click import Context
@@ -13,11 +14,16 @@ from thunder_controllers.arms.trial import plan_trial
 from thunder_controllers.ros.common import names
 from thunder_controllers.ros.common.declarations import node_parameters
 from thunder_controllers.ros.common.reading import SPELLED, parameters_given, reading_of
+from thunder_controllers.ros.simulation.options import robot_options
 from thunder_controllers.ros.tools.launch_arguments import read_arguments
+from thunder_controllers.ros.tools.launcher import complete
+from thunder_controllers.ros.tools.system import parameters_of
 from thunder_controllers.simulation.preparation import build_library, read_description
+from thunder_controllers.simulation.robot import SimulatedRobot
 from thunder_controllers.simulation.scenario import load_scenario
 from thunder_dynamics.cli import thunder
 from thunder_dynamics.errors import ArmWarning, RobotFileError, spelled
+from thunder_dynamics.expressions import RobotExpressions
 from thunder_dynamics.readers import load_model
 from thunder_dynamics.readers.command_options import READING, named_values
 from thunder_dynamics.readers.source import ReaderOptions
@@ -167,7 +173,9 @@ def test_what_a_launch_file_is_given_is_what_the_reader_gets() -> None:
 
 HELD = """<robot name="gripper"><link name="base"/>
   <joint name="one" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
-    <limit lower="-1" upper="1" velocity="1" effort="9"/></joint><link name="arm"/>
+    <limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
+  <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
   <joint name="two" type="revolute"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/>
     <origin xyz="0.5 0 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
   <link name="hand"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -188,6 +196,25 @@ def test_messages_call_an_option_as_it_is_called_there(tmp_path: Path) -> None:
         load_model(file, ee_link="hand")
     with pytest.warns(ArmWarning, match="held: jaw; ee_link and locked_joints choose"):
         assert load_model(file, arm=True).joint_names == ("one", "two")
+
+
+@pytest.mark.parametrize("given", [[], ["ee_link:=hand"], ["lock:=jaw=0.02"]])
+def test_an_arm_with_a_gripper_is_launched_without_its_fingers(tmp_path: Path, given: list[str]) -> None:
+    """Generator and simulation read the same arm, and hold the finger where it may be."""
+    file = tmp_path / "arm.urdf"
+    file.write_text(HELD)
+    nodes = parameters_of("robot_adaptive", complete("robot_adaptive", [f"robot:={file}", *given]))
+    read = {}
+    for folder, node in (("generator", names.GENERATOR), ("simulation", names.SIMULATION)):
+        defaults = {parameter.name: parameter.default for parameter in node_parameters(folder, node)}
+        read[node] = {**defaults, **nodes[node]}
+    model = load_model(file, **reading_of(read[names.GENERATOR]))
+    simulated = SimulatedRobot(robot_options(read[names.SIMULATION]))
+    assert model.joint_names == simulated.joints == ("one", "two") and simulated.plant.ee_link == "hand"
+    np.testing.assert_allclose(model.ee.tr, 0.0, atol=1e-15)
+    np.testing.assert_allclose(
+        np.asarray(RobotExpressions(model).function("G")([0.3, 0.4])).ravel(), simulated.plant.gravity([0.3, 0.4])
+    )
 
 
 def test_gravity_is_an_option_of_every_kind_of_file(tmp_path: Path) -> None:

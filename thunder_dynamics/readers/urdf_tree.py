@@ -144,11 +144,11 @@ class UrdfTree:
         (body, ends), *others = bodies.items()
         if others:
             return [leaf for leaf in leaves if depth[leaf] == max(depth.values())]
-        if len(ends) > 1:
-            leaves, ends = ends, [self.end_effector(body)]
-            what = f"the end effector is '{ends[0]}'; {listed(leaves)} are fixed to the same body"
+        found = self.end_effector(body)
+        if ends != [found]:
+            what = f"the end effector is '{found}'; links at the end of the same body: {listed(ends)}"
             warnings.warn(f"{self.where}: {what}; {option('ee_link')} chooses", EndEffectorWarning, stacklevel=2)
-        return ends
+        return [found]
 
     def end_effector(self, link: str, moves: Callable[[UrdfJoint], bool] | None = None) -> str:
         """Return the link where the last body of an arm works.

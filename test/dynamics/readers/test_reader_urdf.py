@@ -419,7 +419,7 @@ def test_without_a_name_that_says_so_it_is_the_farthest_link_or_the_one_with_the
     )
     with pytest.warns(EndEffectorWarning, match="the end effector is 'c'"):
         read(text.replace("</robot>", frames + "</robot>"))
-    with pytest.warns(EndEffectorWarning, match="the end effector is 'palm'; left, right are fixed"):
+    with pytest.warns(EndEffectorWarning, match="the end effector is 'palm'; .* body: left, right;"):
         read(text.replace("</robot>", fingers + "</robot>"), locked_joints={"to_left": 0.0, "to_right": 0.0})
     with pytest.warns(ArmWarning, match="with the end effector 'palm'; held: .*to_left, to_right"):
         assert read(text.replace("</robot>", fingers + "</robot>"), arm=True).n == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from thunder_controllers.package_uri import resolve
+from thunder_controllers.package_uri import resolve, resolve_file
 from thunder_controllers.ros.common.declarations import Values
 from thunder_dynamics.readers.command_options import READING, Form
 
@@ -29,8 +29,16 @@ def reading_of(parameters: Values) -> dict[str, Any]:
             found[option.name] = value
         else:
             words = [value] if isinstance(value, str) else list(value)
-            found[option.name] = option.value(words, lambda path: str(resolve(path)))
+            found[option.name] = option.value(words, _file if option.form is Form.TEXT else _folder)
     return {name: value for name, value in found.items() if value}
+
+
+def _file(path: str) -> str:
+    return str(resolve_file(path))
+
+
+def _folder(path: str) -> str:
+    return str(resolve(path))
 
 
 def parameters_given(given: Mapping[str, str]) -> dict[str, Any]:

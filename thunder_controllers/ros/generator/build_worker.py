@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -25,12 +26,15 @@ from thunder_controllers.ros.common.library_message import LibraryMessage, descr
 from thunder_controllers.ros.common.reading import SPELLED
 from thunder_dynamics.build import MANIFEST, build
 from thunder_dynamics.cli import parse_law
-from thunder_dynamics.errors import BuildError, ThunderError, spelled
+from thunder_dynamics.errors import BuildError, ChoiceWarning, ThunderError, spelled
 from thunder_dynamics.readers import load_model
 
 KILL_AFTER = 1.0
 """Time that a worker has to clean up after SIGTERM [s]."""
 
+
+DEFAULT_LAW, POSE = "cartesian_backstepping", 6
+"""Law that launch files start, and joints that it needs for a pose."""
 
 Request = Mapping[str, Any]
 """What to build: the parameters of the generator by name, with absolute paths, as `reading` the options of `load_model`
@@ -65,7 +69,7 @@ def build_here(request: Request) -> BuildResult:
         model = load_model(request["robot"], **name, **request["reading"])
     folder = build(
         model,
-        _laws(request),
+        _laws(request, model.n),
         folder=request["output"] or None,
         portable=request["portable"],
         user_functions=request["user_functions"] or None,
@@ -75,14 +79,21 @@ def build_here(request: Request) -> BuildResult:
     return BuildResult(library, str(folder / f"lib{library.robot}.so"), reused, time.time() - start)
 
 
-def _laws(request: Request) -> list[tuple[str, Any]]:
+def _laws(request: Request, joints: int) -> list[tuple[str, Any]]:
     """Parse the laws, with the option `adapted_links` where they do not state it, or `known`, themselves.
+
+    An arm of too few joints for a pose follows its position alone, where the law that starts by default is to be built.
 
     Raises:
         LawError: if one has another form.
     """
     shared = {"adapted_links": list(request["adapted_links"])} if request["adapted_links"] else {}
     parsed = [parse_law(text) for text in request["laws"]]
+    for law, options in parsed:
+        if law == DEFAULT_LAW and set(options) <= {"profile"} and joints < POSE:
+            options["task"] = "position"
+            what = f"{law} follows the position of the end effector alone, as {joints} joints follow no pose"
+            warnings.warn(f"{what}; law:=NAME chooses", ChoiceWarning, stacklevel=2)
     return [(law, options if "known" in options else {**shared, **options}) for law, options in parsed]
 
 
@@ -147,9 +158,15 @@ def _raise_exit(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+def _show_warning(warning: Warning | str, *_: Any, **__: Any) -> None:
+    """Write a warning to standard error, in one line."""
+    sys.stderr.write(f"generator: warning: {warning}\n")
+
+
 def main() -> None:
     """Build as the first argument says; exit status 0 with the result, 1 with the reason why there is none."""
     signal.signal(signal.SIGTERM, _raise_exit)
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         answer, status = _RESULT.dump_json(build_here(json.loads(sys.argv[1]))).decode(), 0

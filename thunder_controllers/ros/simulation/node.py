@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ from thunder_controllers.ros.simulation.loop import SimulationLoop
 from thunder_controllers.ros.simulation.options import payload_of, robot_options
 from thunder_controllers.ros.simulation.sensors import Sensors
 from thunder_controllers.simulation.robot import SimulatedRobot
-from thunder_dynamics.errors import spelled
+from thunder_dynamics.errors import ChoiceWarning, spelled
 
 CHECK_PERIOD = 0.1
 """Between two looks at whether the loop has ended by an error [s]."""
@@ -45,7 +46,8 @@ class SimulationNode(Node):
         super().__init__(names.SIMULATION, **options)
         self._settings = DeclaredParameters(self, self._on_change)
         self._settings.declare(node_parameters("simulation", names.SIMULATION))
-        with spelled(SPELLED):
+        with spelled(SPELLED), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ChoiceWarning)  # the generator says it
             self.robot = SimulatedRobot(robot_options(self._settings))
         if self._settings["payload.attached"]:
             self.robot.attach(payload_of(self._settings, self.robot.plant.ee_link))
