@@ -19,6 +19,7 @@ import resource
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -194,6 +195,7 @@ def _restrict(guard: _Guard) -> None:
 
     builder: Any = xml.dom.expatbuilder.ExpatBuilder
     builder.start_doctype_decl_handler = _refuse_doctype
+    xacro.open = partial(open, mode="rb")  # in the encoding that a file declares
     unsafe = {name: _refusing(f"'{name}' is not allowed in ${{…}}", "arithmetic") for name in _UNSAFE_FUNCTIONS}
     dict.update(xacro._global_symbols["python"], unsafe)
     substitution._eval_env, substitution._eval_optenv = _variable, _optional_variable
