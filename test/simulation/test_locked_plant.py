@@ -140,7 +140,9 @@ def test_the_plant_holds_what_the_robot_options_lock_unless_it_says_otherwise(tm
     inherited = _scenario(tmp_path, {}, {"locked_joints": LOCKS})
     assert dict(_assembly(inherited).held).keys() == {"jf", "jt", "wrist", "finger", "finger2"}
     assert _assembly(inherited).held["finger"] == (0.03,)
-    own = _assembly(_scenario(tmp_path, {"locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS}))
+    own = _assembly(
+        _scenario(tmp_path, {"engine": "mujoco", "locked_joints": {"wrist": 0.5}}, {"locked_joints": LOCKS})
+    )
     assert own.held["wrist"] == (0.5,) and own.joint_names == (*ARM_JOINTS, "finger", "finger2")
     with pytest.raises(ScenarioError, match=r"locked_joints of a plant with the engine model; valid: those of robot"):
         _scenario(tmp_path, {"engine": "model", "locked_joints": {}}, {"locked_joints": LOCKS})

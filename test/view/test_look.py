@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_left_out_with_one_note_that_says_which_and_why(
         "bracket (a mesh at https://; valid: package://, file:///, or a path)",
         "two (the file cannot be read (it is larger than 0 KiB)",
         "as far as 3e+03 m; valid: four or more",
-        "tool (a geometry that is not known; valid: <mesh>, <box>, <cylinder>, <sphere>)",
+        "tool (a geometry that is not known; valid: <mesh>, <box>, <cylinder>, <capsule>, <sphere>)",
     ):
         assert text in note
     assert set(seen.frame.tolist()) == {0, 2}  # the box of the base; the fingers

@@ -131,7 +131,7 @@ class PositionSensor(Strict):
 class PlantOptions(Strict):
     """How the plant departs from the robot's nominal description, and how it is integrated."""
 
-    ee_link: str | None = None  #: Link whose frame is the end effector; the last link of the description by default.
+    ee_link: str | None = None  #: Link whose frame is the end effector; by default as the reader chooses.
     #: MuJoCo's; `rk4` is the default for its accuracy (docs/reference/scenario.md has the comparison).
     integrator: Literal["euler", "implicit", "implicitfast", "rk4"] = "rk4"
     substeps: Annotated[int, Field(ge=1, le=1000)] = 1  #: Integration steps per control step.

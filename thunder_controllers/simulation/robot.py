@@ -15,7 +15,6 @@ from thunder_controllers.simulation.options import Payload, PlantOptions
 from thunder_controllers.simulation.plants.mujoco import MujocoPlant
 from thunder_dynamics.errors import DimensionError, ScenarioError
 from thunder_dynamics.readers import read_assembly
-from thunder_dynamics.readers.urdf import select_arm
 
 POSTURES, NEAR_SINGULAR = 100, 0.1
 """Random ones among which a start is sought, and the smallest singular value of J over the best's that needs none."""
@@ -41,14 +40,6 @@ class RobotOptions:
     has_brakes: bool = True  #: Hold the arm before the first command and after `engage_brakes`.
 
 
-def _ee_link(options: RobotOptions) -> str | None:
-    """Return the end effector that the options of the reader choose, if they do."""
-    given = options.reading.get("ee_link")
-    if given or not options.reading.get("arm") or options.reading.get("tree"):
-        return given if isinstance(given, str) or not given else str(given[0])
-    return select_arm(options.urdf, options.reading).ee_link
-
-
 class SimulatedRobot:
     """A plant with brakes: held where it is until the first command, and again when commands have stopped.
 
@@ -68,7 +59,7 @@ class SimulatedRobot:
             assembly,
             self.joints,
             options.period,
-            options.plant.model_copy(update={"ee_link": options.plant.ee_link or _ee_link(options)}),
+            options.plant,
             seed=options.seed,
             gravity_compensated=options.gravity_compensation,
             rotors=[rotors.get(joint) or 0.0 for joint in self.joints],

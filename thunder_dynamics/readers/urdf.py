@@ -18,6 +18,7 @@ from pydantic import Field
 
 from thunder_dynamics.errors import (
     ArmWarning,
+    ChoiceWarning,
     MountingWarning,
     NameNotFoundError,
     RobotFileError,
@@ -187,8 +188,10 @@ def read_assembly(path: Path, options: Mapping[str, Any]) -> Assembly:
     Raises:
         RobotFileError, NameNotFoundError, ModelError: as `thunder_dynamics.load_model` says.
     """
-    chosen, robot = _opened(path, {name: value for name, value in options.items() if value})
-    return _assembly(robot, chosen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ChoiceWarning)  # the model's reader says what it chooses
+        chosen, robot = _opened(path, {name: value for name, value in options.items() if value})
+        return _assembly(robot, chosen)
 
 
 def read_assembly_text(text: str, where: str, **options: Any) -> Assembly:

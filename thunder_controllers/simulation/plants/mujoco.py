@@ -65,7 +65,8 @@ class MujocoPlant(Plant):
         self._parts = 1
         self.g0 = self.options.gravity or assembly.model.gravity
         self._spec = build_spec(assembly, self.joints, where, self.options.contacts)
-        self.ee_link: str = self.options.ee_link or self._spec.bodies[-1].name
+        model = assembly.model
+        self.ee_link = self.options.ee_link or model.link_names[model.ee_link]
         self._set_integration()
         self.offsets = self._effort_offsets(np.zeros(self.n))
         inertias = self._rotor_inertias(np.broadcast_to(rotors, self.n))

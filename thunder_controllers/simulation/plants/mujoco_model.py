@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from thunder_controllers.fields import FloatArray
 from thunder_controllers.mesh import find_file, read_mesh, scaled
-from thunder_dynamics.errors import NameNotFoundError, ScenarioError, nearest, option
+from thunder_dynamics.errors import NameNotFoundError, ScenarioError, ThunderError, nearest, option
 from thunder_dynamics.inertia import Inertia
 from thunder_dynamics.joints import Elasticity, Limits, Pose
 from thunder_dynamics.locking import Assembly, Shape, locked_pose
@@ -118,7 +118,11 @@ def _add_joint(body: Any, link: Link, where: str) -> None:
 def _add_shape(spec: Any, body: Any, shape: Shape, where: str) -> None:
     """Add what a link touches others with; of a mesh MuJoCo takes the convex hull."""
     if shape.kind == "mesh":
-        mesh = scaled(read_mesh(find_file(shape.file, Path(where), {}), MOST_TRIANGLES), shape.size)
+        try:
+            mesh = scaled(read_mesh(find_file(shape.file, Path(where), {}), MOST_TRIANGLES), shape.size)
+        except ThunderError as error:
+            what = f"link {shape.link}: {error.where or ''} {error.what}"
+            raise ScenarioError(what, where=where, valid=error.valid) from error
         name = f"collision_{len(spec.meshes)}"
         spec.add_mesh(name=name, uservert=mesh.vertices.ravel(), userface=mesh.faces.ravel())
         body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, **_placed(shape.origin))
