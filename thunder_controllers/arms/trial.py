@@ -202,7 +202,7 @@ def _stated_friction(model: RobotModel) -> tuple[FloatArray, FloatArray]:
 
 
 def _refused_by_mujoco(file: Path, model: RobotModel, options: Mapping[str, Any]) -> str | None:
-    """Return why MuJoCo cannot simulate a URDF or xacro; None if it can."""
+    """Return why MuJoCo cannot simulate a robot; None if it can."""
     from thunder_controllers.simulation.plants.mujoco_model import refusal  # only here: for simulation
     from thunder_dynamics.readers import read_assembly
 

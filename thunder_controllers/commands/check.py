@@ -38,7 +38,7 @@ OPTIONS_OF = {
 @click.option("--seed", default=0, show_default=True, help="Of the random states.")
 @reading_options(but=("allow_inconsistent",))
 def check(robot: str, other: str | None, limit: float, seed: int, reading: dict[str, Any]) -> None:
-    """Check ROBOT, a YAML, URDF or xacro file or a name, and that OTHER describes the same one; compiles what is new.
+    """Check ROBOT, a file or a name, and that OTHER describes the same one; compiles what is new.
 
     The exit status is 0 only if all holds, 1 if something does not.
     """

@@ -58,7 +58,7 @@ def gains(
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
-    """Show how far the gains of a law are from instability on ROBOT, a YAML, URDF or xacro file or a name.
+    """Show how far the gains of a law are from instability on ROBOT, a file or a name.
 
     Delay and filter are those of the file of --drives, if it has them, unless others are given. The exit status is 1 if
     the gains are unstable at one of the poses.

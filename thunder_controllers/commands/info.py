@@ -35,7 +35,7 @@ ROUNDED = 12
 @click.option("--at", metavar='"Q1 Q2 …"', help="Show the end effector, singular values and limits there.")
 @reading_options()
 def info(robot: str, base_parameters: bool, at: str | None, reading: dict[str, Any]) -> None:
-    """Show what ROBOT is, a YAML, URDF or xacro file or a name: tree, frames, limits, parameters.
+    """Show what ROBOT is, a file or a name: tree, frames, limits, parameters.
 
     Compiles it if it is new, unless only a posture is asked for.
     """

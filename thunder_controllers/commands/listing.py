@@ -66,7 +66,7 @@ def _first_comment(file: Path) -> str:
 @robot_argument
 @reading_options()
 def functions(robot: str, reading: dict[str, Any]) -> None:
-    """List the functions of ROBOT, a YAML, URDF or xacro file or a name: arguments, shapes, operations."""
+    """List the functions of ROBOT, a file or a name: arguments, shapes, operations."""
     from thunder_dynamics.codegen.package import Package
     from thunder_dynamics.expressions import RobotExpressions
 

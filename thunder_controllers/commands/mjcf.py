@@ -59,7 +59,7 @@ def mjcf(
     coulomb: float | None,
     reading: Mapping[str, Any],
 ) -> None:
-    """Write the simulated ROBOT (URDF or xacro, file or name) as a MuJoCo model file, for the hardware MujocoSystem."""
+    """Write the simulated ROBOT, a file or a name, as a MuJoCo model file, for the hardware MujocoSystem."""
     if not timestep > 0.0:
         raise ScenarioError(f"a time step of {timestep:g} s", where="timestep", valid="a positive one")
     rubs = viscous is not None or coulomb is not None

@@ -55,9 +55,9 @@ MAX_STEPS = 10_000_000
 class PlantSection(PlantOptions):
     """`PlantOptions`, what integrates the plant, and where its description lies, relative to the scenario's file.
 
-    MuJoCo takes URDF or xacro, and holds the `locked_joints` of `robot_options` unless the plant has its own; the
-    engine `model` takes any robot file, read under `robot_options` as `robot` is. Without `engine` it is MuJoCo, or
-    `model` if MuJoCo refuses a body, such as one without mass.
+    Either engine takes any robot file. Where it is the controller's, it is read under `robot_options` as well; MuJoCo
+    holds `locked_joints` of the plant's own instead of theirs. Without `engine` it is MuJoCo, or `model` if MuJoCo
+    refuses a body, such as one without mass.
     Velocities are measured as most robots do, by differences of positions, unless the scenario says `exact`.
     """
 

@@ -134,7 +134,7 @@ def read_look(config: RunConfig, model: RobotModel) -> Look:
 
 
 class _Source(NamedTuple):
-    """A URDF or xacro file, how it is read, and the pose of its world in that of the robot."""
+    """A file of links and joints, how it is read, and the pose of its world in that of the robot."""
 
     file: Path
     options: Mapping[str, Any]

@@ -157,7 +157,6 @@ ARM = {"backend": "franka", "robot_ip": "10.0.0.1"}
         ({"gains": "/no/such.yaml"}, "no such file"),
         ({"estimates_file": "/no/such.yaml"}, "no such file"),
         ({"robot": ""}, "robot:=FILE"),
-        ({"robot": str(ROOT / "config/robots/panda.yaml")}, "panda.yaml: MuJoCo reads no YAML robot; valid: URDF"),
         ({"backend": "gazebo", "mode": "lockstep"}, "lockstep.*backend:=mujoco"),
         ({"backend": "ros2_control", "controller": "node"}, "controller:=node: a choice no more; valid: the plugin"),
         ({"backend": "franka", "payload": "1"}, "payload is simulated only.*load:="),

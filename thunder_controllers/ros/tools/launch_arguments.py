@@ -104,15 +104,12 @@ def check_arguments(given: Mapping[str, str]) -> None:
         valid = "the plugin, without this argument; the controller in Python is part of backend:=mujoco"
         raise LaunchArgumentError("a choice no more", where=f"controller:={given['controller']}", valid=valid)
     if given.get("robot", "any") == "":
-        raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE, URDF or xacro")
+        raise LaunchArgumentError("no robot", where="robot_adaptive", valid="robot:=FILE")
     if not 0.0 <= numbers(given["payload"])[0] < float("inf"):
         raise LaunchArgumentError(f"payload:={given['payload']}", valid="a number, zero or more [kg]")
     for name in ("drives", "gains", "estimates_file", "robot"):
         if given.get(name, "") not in ("", "default"):
             resolve_file(given[name])
-    if given.get("robot", "").endswith((".yaml", ".yml")):
-        valid = "URDF or xacro; `thunder run` simulates YAML robots, with `engine: model`"
-        raise LaunchArgumentError("MuJoCo reads no YAML robot", where=f"robot:={given['robot']}", valid=valid)
     if given["mode"] == "lockstep" and backend != "mujoco":
         raise LaunchArgumentError("only the simulation node can wait", where="mode:=lockstep", valid="backend:=mujoco")
     if backend == "franka":
