@@ -38,7 +38,7 @@ def fetching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     kept = tmp_path / "kept.urdf"
     kept.write_text(arm())
     package, module = ModuleType(DESCRIPTIONS), ModuleType(f"{DESCRIPTIONS}.kept_description")
-    urdf, other = SimpleNamespace(has_urdf=True), SimpleNamespace(has_urdf=False)
+    urdf, other = (SimpleNamespace(has_urdf=one, has_mjcf=False) for one in (True, False))
     package.DESCRIPTIONS = {"kept_description": urdf, "far_description": urdf, "kept_mj_description": other}
     package.__path__, package.__spec__ = [], SimpleNamespace(submodule_search_locations=[])
     module.XACRO_PATH, module.XACRO_ARGS = str(kept), {"side": "left"}

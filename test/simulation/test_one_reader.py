@@ -119,3 +119,14 @@ def test_what_collides_is_read_with_the_links(tmp_path: Path) -> None:
     (tmp_path / "part.stl").unlink()
     with pytest.raises(ScenarioError, match=r"link tip: .*part.stl"):
         MujocoPlant(assembly, ARM_JOINTS, 1e-3, PlantOptions(contacts=True), where=where)
+
+
+def test_a_first_link_of_which_one_moment_is_known_is_a_body_for_mujoco() -> None:
+    """As of many industrial arms: Izz alone is given, and nothing else acts."""
+    alone = ARM.replace(
+        'ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="0.001"', 'ixx="0" ixy="0" ixz="0" iyy="0" iyz="0"'
+    )
+    with pytest.warns(match="only its moment about the axis"):
+        model = read_urdf_text(alone.replace('rpy="0.1 0.2 0.3"', ""), "arm")
+    plant = MujocoPlant(assembled(alone.replace('rpy="0.1 0.2 0.3"', "")), ARM_JOINTS, 1e-3)
+    _assert_same(plant, RobotExpressions(model))

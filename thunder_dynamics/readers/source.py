@@ -28,8 +28,8 @@ from thunder_dynamics.errors import (
     option,
 )
 from thunder_dynamics.inertia import FloatArray, Inertia
-from thunder_dynamics.joints import JointKind
-from thunder_dynamics.locking import lock_joints
+from thunder_dynamics.joints import JointKind, Limits
+from thunder_dynamics.locking import lock_joints, locked_pose
 from thunder_dynamics.model import (
     C_KEYWORDS,
     ENTITY_NAMES,
@@ -225,7 +225,9 @@ def take_options(kind: type[Options], options: Mapping[str, Any], where: str) ->
         raise RobotFileError(f"option '{path}' is {first['input']!r}", where=where, valid=first["msg"]) from error
 
 
-def settle_first_links(model: RobotModel, where: Mapping[str, str]) -> RobotModel:
+def settle_first_links(
+    model: RobotModel, where: Mapping[str, str], held: Mapping[str, Any] | None = None
+) -> RobotModel:
     """Replace inertias that no rigid body has where only their moment about a fixed axis acts, and warn once.
 
     Of the inertia I about the CoM of a link that turns about one direction n alone, such as the first one of an arm,
@@ -234,13 +236,17 @@ def settle_first_links(model: RobotModel, where: Mapping[str, str]) -> RobotMode
     Args:
         model: May have a floating base, whose links turn about any direction.
         where: Place in the file of every link, by name.
+        held: Where joints are that do not move, by name.
     """
     directions: list[FloatArray | None] = []  # n in the frame of each link; None: several
     settled: dict[str, Inertia] = {}
     for link in model.links:
         above, joint, body = np.zeros(3) if link.parent < 0 else directions[link.parent], link.joint, link.inertia
         direction = None
-        if above is not None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        if above is not None and held is not None and joint.name in held:
+            still = replace(joint, limits=Limits())
+            direction = locked_pose(still, held[joint.name], model.name).rotation.T @ above
+        elif above is not None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             direction = joint.placement.rotation.T @ above
             if joint.kind is JointKind.REVOLUTE:
                 is_one = np.linalg.norm(np.cross(direction, joint.axis)) < SAME_DIRECTION

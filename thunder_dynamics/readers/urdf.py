@@ -22,6 +22,7 @@ from thunder_dynamics.errors import (
     MountingWarning,
     NameNotFoundError,
     RobotFileError,
+    UnusedInertiaWarning,
     listed,
     loaded,
     nearest,
@@ -189,7 +190,8 @@ def read_assembly(path: Path, options: Mapping[str, Any]) -> Assembly:
         RobotFileError, NameNotFoundError, ModelError: as `thunder_dynamics.load_model` says.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ChoiceWarning)  # the model's reader says what it chooses
+        for said in (ChoiceWarning, UnusedInertiaWarning):  # by the model's reader
+            warnings.simplefilter("ignore", said)
         chosen, robot = _opened(path, {name: value for name, value in options.items() if value})
         return _assembly(robot, chosen)
 
@@ -204,9 +206,10 @@ def _assembly(robot: UrdfRobot, chosen: UrdfOptions) -> Assembly:
     tree, base = _tree(robot, chosen)
     given = (chosen.ee_link,) if isinstance(chosen.ee_link, str) else chosen.ee_link
     whole = _whole(tree, base, tree.end_links(base, given or ())[:1], chosen)
-    whole = snapped(whole) if chosen.snap_angles else whole
+    whole, held = snapped(whole) if chosen.snap_angles else whole, _positions(tree, base)
+    whole = settle_first_links(whole, {name: link.where for name, link in tree.robot.links.items()}, held)
     shapes, unread = robot.shapes()
-    return Assembly(whole, _positions(tree, base), base, tuple(shapes), tuple(unread))
+    return Assembly(whole, held, base, tuple(shapes), tuple(unread))
 
 
 def read_urdf_text(text: str, where: str, **options: Any) -> RobotModel:
