@@ -47,13 +47,13 @@ GROUP = "thunder.readers"
 ROBOTS = "thunder.robots"
 """Entry points of functions `() -> {name: file}`: robots that installed packages bring along."""
 
+LINKS_AND_JOINTS = "thunder_dynamics.readers.urdf:read_urdf"
+"""Reader of files of links and joints, of which `read_assembly` has all links."""
+
 BUILT_IN = {
     "yaml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
     "yml": "thunder_dynamics.readers.dh_yaml:read_dh_yaml",
-    "urdf": "thunder_dynamics.readers.urdf:read_urdf",
-    "xacro": "thunder_dynamics.readers.urdf:read_urdf",
-    "xml": "thunder_dynamics.readers.urdf:read_urdf",
-    "mjcf": "thunder_dynamics.readers.urdf:read_urdf",
+    **dict.fromkeys(("urdf", "xacro", "xml", "mjcf"), LINKS_AND_JOINTS),
 }
 """Our own readers, by suffix: they work from a source tree that was never installed, too."""
 
@@ -99,11 +99,12 @@ def read_assembly(path: str | PathLike[str], options: Mapping[str, Any]) -> Asse
         RobotFileError, NameNotFoundError, InertiaError, ModelError: as `load_model`.
     """
     from thunder_dynamics.locking import Assembly
-    from thunder_dynamics.readers import urdf
 
     file = locate(path)
-    if _reader_of(file) is urdf.read_urdf:
-        return urdf.read_assembly(file, options)
+    if BUILT_IN.get(file.suffix[1:].lower()) == LINKS_AND_JOINTS:
+        read = loaded(EntryPoint("assembly", "thunder_dynamics.readers.urdf:read_assembly", GROUP))
+        assembly: Assembly = read(file, options)
+        return assembly
     return Assembly(load_model(file, **{name: value for name, value in options.items() if value}))
 
 
