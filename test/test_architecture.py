@@ -54,7 +54,7 @@ CONTROLLERS: dict[str, set[str]] = {
     "identification": {"archive", "bag", "references", "fields", "host"},
     "simulation": {"archive", "mesh", "identification", "references", "fields", "host", "resources"},
     "arms": {"simulation", "fields", "host", "package_uri"},
-    "view": {"mesh", "simulation", "references", "fields", "host", "package_uri"},
+    "view": {"mesh", "simulation", "references", "fields", "host"},
     "report": {"mesh", "view", "simulation", "identification", "fields", "host"},
     "experiments": {"report", "simulation", "references", "fields", "host", "resources"},
     "scripting": {"arms", "experiments", "report", "view", "simulation", "references", "fields", "host"},
