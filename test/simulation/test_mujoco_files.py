@@ -154,6 +154,18 @@ def test_a_file_that_cannot_be_is_one_typed_error(old: str, new: str, message: s
         load_model(_written(tmp_path / "inner", ARM.replace(old, new)))
 
 
+@pytest.mark.parametrize(
+    "assets",
+    ['<asset><mesh file="../../../a.stl"/></asset>', '<compiler meshdir=".."/><asset><mesh file="../a.stl"/></asset>'],
+)
+def test_an_included_file_leads_no_farther(assets: str, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    _written(tmp_path / "inner", f"<mujocoinclude>{assets}</mujocoinclude>", "part.xml")
+    text = ARM.replace("<worldbody>", '<include file="part.xml"/><worldbody>')
+    with pytest.raises(RobotFileError, match="a path in this folder or one beside it"):
+        load_model(_written(tmp_path / "inner", text))
+
+
 def test_what_it_includes_is_followed(tmp_path: Path) -> None:
     with pytest.raises(RobotFileError, match=r"part.xml:1: <mesh>: file='/root/a.stl'"):
         _written(tmp_path, '<mujocoinclude><asset><mesh file="/root/a.stl"/></asset></mujocoinclude>', "part.xml")

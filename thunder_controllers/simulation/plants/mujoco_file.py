@@ -44,7 +44,7 @@ def read_mjcf(path: Path) -> UrdfRobot:
         RobotFileError: for a file that MuJoCo does not compile, that names files elsewhere, or whose joints have no
             counterpart in URDF.
     """
-    _check_files(path, set())
+    _check_files(path)
     try:
         model = mujoco.MjSpec.from_file(str(path)).compile()
     except ValueError as error:
@@ -53,22 +53,23 @@ def read_mjcf(path: Path) -> UrdfRobot:
     return _Reading(model, str(path)).robot()
 
 
-def _check_files(path: Path, seen: set[Path]) -> None:
-    """Refuse files that lie elsewhere than in the folder of the first one or in one beside it; follow includes."""
-    seen.add(path)
-    root = parse_xml(read_text(path, RobotFileError), str(path))
-    near = next(iter(seen)).resolve().parent.parent if len(seen) == 1 else None
-    for element in root.iter(etree.Element):
-        for name in FILES:
-            given = element.get(name)
-            if given is None:
-                continue
-            place = (path.parent / given).resolve()
-            if os.path.isabs(given) or (near is not None and not place.is_relative_to(near)):
-                where = f"{path}:{element.sourceline}: <{element.tag}>"
-                raise RobotFileError(f"{name}={given!r}", where=where, valid="a path in this folder or one beside it")
-            if element.tag == "include" and name == "file" and place not in seen:
-                _check_files(path.parent / given, seen)
+def _check_files(main: Path) -> None:
+    """Refuse files that lie elsewhere than in the folder of `main` or in one beside it, whichever file names them."""
+    near, pending, folders = main.resolve().parent.parent, [main], [main.parent]
+    named: list[tuple[str, str, str]] = []
+    for path in pending:  # grows meanwhile
+        for element in parse_xml(read_text(path, RobotFileError), str(path)).iter(etree.Element):
+            where = f"{path}:{element.sourceline}: <{element.tag}>"
+            given = [(where, name, value) for name in FILES if (value := element.get(name)) is not None]
+            named += given
+            folders += [main.parent / value for _, name, value in given if name.endswith("dir")]
+            if element.tag == "include":
+                places = (folder / value for folder in (main.parent, path.parent) for *_, value in given)
+                inside = (place for place in places if place.resolve().is_relative_to(near) and place.is_file())
+                pending += [place for place in inside if place not in pending]
+    for where, name, value in named:
+        if os.path.isabs(value) or not all((folder / value).resolve().is_relative_to(near) for folder in folders):
+            raise RobotFileError(f"{name}={value!r}", where=where, valid="a path in this folder or one beside it")
 
 
 class _Reading:
